@@ -506,7 +506,7 @@ v1::GetStatsResponse Model::Stats() const {
   return stats;
 }
 
-absl::StatusOr<std::string> HostedModel::Export() {
+absl::StatusOr<std::string> AdministeredModel::Export() {
   BANDANA_ASSIGN_OR_RETURN(const ExportedFile exported, ExportToFile());
   BANDANA_ASSIGN_OR_RETURN(const MappedFile map, exported.file.Map());
   return std::string(map.bytes());

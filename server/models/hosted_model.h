@@ -1,11 +1,10 @@
-// One served model: configuration, durable log, statistics, posterior, published snapshot. The
-// service room talks to nothing else; everything here is transport-free.
+// A model that this server owns: configuration, durable log, statistics, posterior, published
+// snapshot. The service room talks to nothing else; everything here is transport-free.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,28 +15,18 @@
 #include "absl/status/statusor.h"
 #include "bandana/v1/admin.pb.h"
 #include "bandana/v1/config.pb.h"
-#include "bandana/v1/recommender.pb.h"
 #include "common/base/clock.h"
 #include "common/base/file.h"
-#include "common/base/sha256.h"
 #include "common/design/model_spec.h"
-#include "common/features/value_log.h"
 #include "common/model/entries/decision.h"
 #include "common/model/entries/report.h"
 #include "common/model/state/noise_binding.h"
 #include "common/random/keyed_stream.h"
-#include "common/ranking/effect_key.h"
-#include "common/ranking/posterior.h"
-#include "common/ranking/served_posterior.h"
 #include "server/log/log_engine.h"
-#include "server/models/admission/budget_use.h"
-#include "server/models/admission/refusals.h"
-#include "server/models/admission/report_totals.h"
-#include "server/models/catalogue/catalogue.h"
 #include "server/models/exported_file.h"
 #include "server/models/folder/checkpoint_seal.h"
 #include "server/models/folder/checkpoint_store.h"
-#include "server/models/replicas/standing.h"
+#include "server/models/served_model.h"
 #include "server/models/users/user_batch.h"
 
 namespace bandana::server {
@@ -48,11 +37,6 @@ using FreeBytesOf = std::function<absl::StatusOr<std::uint64_t>(const std::strin
 // other than OK means the log could not take the call: nothing is promised about any outcome (a
 // repeat is safe).
 using ReportDone = std::function<void(absl::StatusOr<std::vector<ReportResult>>)>;
-
-// Whether what HostedModel::Health says is no reason to open the model anew.
-inline bool Passes(const absl::Status& health) {
-  return absl::IsResourceExhausted(health) || absl::IsUnknown(health) || absl::IsAborted(health);
-}
 
 struct HostedModelOptions {
   std::shared_ptr<const LogEngine> log = DefaultLogEngine();
@@ -77,8 +61,8 @@ struct HostedModelOptions {
   // before them), "drawn", "persisted" (the position, central models), "published". Tests end the
   // process there.
   std::function<void(std::string_view step)> trace;
-  // For audits and tests: the model has no threads, HostedModel::Step does what they would. Then
-  // all calls come from one thread at a time, and none from within a callback.
+  // For audits and tests: the model has no threads, Step does what they would. Then all calls come
+  // from one thread at a time, and none from within a callback.
   bool stepped = false;
   // For bandana-audit, which breaks it on purpose; null in every server. Must outlive the model.
   const NoiseBinding* noise_binding = nullptr;
@@ -99,68 +83,10 @@ struct HostedModelOptions {
   FreeBytesOf free_bytes = FreeBytes;
 };
 
-// Threads: all methods are safe. Select reads published snapshots and waits for nobody's work.
-class HostedModel {
+// Takes reports. Threads: all methods are safe.
+class ReportedModel {
  public:
-  // Opens `folder` (made when missing), recovers: latest valid checkpoint, then the log after it. A
-  // fresh folder gets a new instance id. Limits, exploration, variances, graph weights, feature
-  // bound (not where a counter runs here: its noise or its sums are of that bound), default reward,
-  // token lifetime, checkpoint policy, free_after, and the reward window (which then opens a new
-  // epoch) may change between two runs. A folder of a former version is taken over or refused:
-  // Renew. Loads spec.arms_file when the catalogue is empty or the file has changed since it was
-  // loaded: its arms are added or replaced. Errors: INVALID_ARGUMENT spec and stored state disagree
-  // (dimension, coupling, nodes, mode, mechanism, epsilon, delta, reward range), or a bad arms
-  // file; DATA_LOSS corrupt state, naming the log entry or the file; FAILED_PRECONDITION a key that
-  // the state was made with is not the one given, or its log is of another engine; UNAVAILABLE I/O.
-  static absl::StatusOr<std::unique_ptr<HostedModel>> Open(ModelSpec spec,
-                                                           const std::string& folder,
-                                                           const Clock& clock,
-                                                           const HostedModelOptions& options = {});
-  // Stops the threads; pending appends are completed first.
-  virtual ~HostedModel() = default;
-
-  virtual const ModelSpec& spec() const = 0;
-  // The hash of its public promises (PublicSpec::PolicyHash).
-  virtual const Sha256Digest& policy() const = 0;
-  virtual const std::array<std::byte, 16>& instance() const = 0;
-  // Nothing: this server owns the model. Else it follows the owner, which is reached there (empty:
-  // nobody owns the model now): it is for selecting alone, and what changes the model is for the
-  // owner. Changes that come all the same are answered UNAVAILABLE, but for RecordSlots, which
-  // hands the decision on.
-  virtual std::optional<std::string> owner() const { return std::nullopt; }
-  // Under which this server owns the log, where servers share it; else 0.
-  virtual std::int64_t term() const { return 0; }
-  // The inputs of the noise of its newest releases (Standing::released).
-  virtual std::vector<ReleasedBy> Released() const { return {}; }
-  virtual std::uint64_t epoch() const = 0;
-  // The model's time, by which its decisions are stamped and judged, where the server's clock says
-  // `now`: LogClock.
-  virtual absl::Time TimeAt(absl::Time now) const { return now; }
-  // The wall clock is right: the model's time is not behind it from now on. For the owner.
-  virtual absl::Status ConfirmClock() { return absl::OkStatus(); }
-  virtual std::shared_ptr<const ServedPosterior> posterior() const = 0;
-  virtual std::shared_ptr<const Catalogue> catalogue() const = 0;
-
-  // The node that serves this user, -1 for an independent user never seen. Errors: INVALID_ARGUMENT
-  // on the id's length, NOT_FOUND unknown user of a graph model.
-  virtual absl::StatusOr<int> ResolveUser(std::string_view user) const = 0;
-
-  // The parts of this user's key: the user, then the value of each declared group, kAbsent where
-  // there is none. Empty for models without effects.
-  virtual void UserParts(std::string_view user, std::vector<EffectKey>& out) const = 0;
-
-  // Gives a decision its number, where the mode numbers decisions: `id` was drawn at random.
-  virtual void NumberDecision(DecisionId& id) = 0;
-
-  // Models whose windows the server closes (reward_window, mode not local): appends the decision,
-  // with a cell beside the log that holds the default reward, without waiting for the disk. A
-  // decision that the log refuses (user limit, stream exhausted), or loses before it is durable,
-  // never becomes an event. Others: does nothing. Errors: UNAVAILABLE the log is down, its queue
-  // full, or decisions_open_max reached (then Select must fail too, so that no shown decision is
-  // lost).
-  absl::Status RecordDecision(const Decision& decision) { return RecordSlots({&decision, 1}); }
-  // As above for the slots of one decision, at least one, of one user: all of them or none.
-  virtual absl::Status RecordSlots(std::span<const Decision> slots) = 0;
+  virtual ~ReportedModel() = default;
 
   // Deferred decisions, the slots of each, that are shown now: as RecordSlots, with a window from
   // now on. Calls back when durable. Per decision:
@@ -171,9 +97,6 @@ class HostedModel {
   // The whole call is UNAVAILABLE as for Report, and FAILED_PRECONDITION where no window is closed
   // here.
   virtual void Activate(std::vector<std::vector<Decision>> decisions, ReportDone done) = 0;
-
-  // A decision, or slot, with a baseline is shown: whether the model would have chosen the same.
-  virtual void CountBaseline(bool agreed) = 0;
 
   // Validates, clips, takes each decision once, and calls back when durable. Where the server
   // closes windows a report overwrites the decision's cell, and nothing else changes; what the cell
@@ -215,15 +138,12 @@ class HostedModel {
   //              releases).
   // The whole call is UNAVAILABLE as for Report.
   virtual void ReportContexts(std::vector<ReportedContext> reports, ReportDone done) = 0;
+};
 
-  // Adds outcomes that the service rejected on its own (tokens that do not open) to the statistics;
-  // not where reports are hidden (HidesReports).
-  virtual void CountRejected(v1::OutcomeCode code, v1::RejectReason reason,
-                             std::uint64_t count) = 0;
-  // Vectors that the caller of a decision made, and those of them that were scaled; named values,
-  // by field of the schema. Nothing of them is counted where contexts are private.
-  virtual void CountVectors(std::uint64_t arms, std::uint64_t clipped) = 0;
-  virtual void CountValues(std::span<const FieldCount> counts) = 0;
+// Changes arms, users, graph and epoch, and copies the model. Threads: all methods are safe.
+class AdministeredModel {
+ public:
+  virtual ~AdministeredModel() = default;
 
   // All arms take effect together, durable on return. Norms above the bound are clipped or refused
   // like features of a request. Errors: INVALID_ARGUMENT naming the arm, or an id that is there
@@ -269,40 +189,35 @@ class HostedModel {
   virtual absl::StatusOr<ExportedFile> ExportToFile() = 0;
   // Its bytes, for tools and tests with models that fit into memory once more.
   absl::StatusOr<std::string> Export();
-  virtual v1::GetStatsResponse Stats() const = 0;
-  // The largest values in a model of effects (ServedPosterior::Look), with names; else nothing.
-  virtual std::vector<EffectLook> Look(std::size_t /*count*/) const { return {}; }
-  // The rewards that a non-private model was told; a private one keeps none.
-  virtual std::optional<RewardTotals> rewards() const { return std::nullopt; }
-  // Where released values lie in their windows; nothing before the first that has one.
-  virtual std::optional<WindowPlaces> places() const { return std::nullopt; }
-  virtual v1::GetLedgerResponse Ledger() const = 0;
-  // See ReportGate::budget.
-  virtual std::optional<BudgetUse> Budget() const = 0;
-  // OK; one that Passes: reports are refused meanwhile, and selections go on from what was
-  // published before (RESOURCE_EXHAUSTED the disk is full, UNKNOWN the log's database does not
-  // answer, ABORTED another server owns the model); or why no report will be taken until a restart.
-  virtual absl::Status Health() const = 0;
-  // Why reports are refused now, Health included; empty while all are taken that should be.
-  virtual std::vector<LastingRefusal> Refusals() const = 0;
-  // Whether a model of `spec` can take the folder over from this one. Errors: INVALID_ARGUMENT
-  // naming every field that cannot change; UNAVAILABLE I/O.
-  virtual absl::Status CheckUpdate(const ModelSpec& spec) const = 0;
+  // The wall clock is right: the model's time is not behind it from now on.
+  virtual absl::Status ConfirmClock() = 0;
+};
+
+// Destroying it stops its threads; pending appends are completed first.
+class HostedModel : public ServedModel, public ReportedModel, public AdministeredModel {
+ public:
+  // Opens `folder` (made when missing), recovers: latest valid checkpoint, then the log after it. A
+  // fresh folder gets a new instance id. Limits, exploration, variances, graph weights, feature
+  // bound (not where a counter runs here: its noise or its sums are of that bound), default reward,
+  // token lifetime, checkpoint policy, free_after, and the reward window (which then opens a new
+  // epoch) may change between two runs. A folder of a former version is taken over or refused:
+  // Renew. Loads spec.arms_file when the catalogue is empty or the file has changed since it was
+  // loaded: its arms are added or replaced. Errors: INVALID_ARGUMENT spec and stored state disagree
+  // (dimension, coupling, nodes, mode, mechanism, epsilon, delta, reward range), or a bad arms
+  // file; DATA_LOSS corrupt state, naming the log entry or the file; FAILED_PRECONDITION a key that
+  // the state was made with is not the one given, or its log is of another engine; UNAVAILABLE I/O.
+  static absl::StatusOr<std::unique_ptr<HostedModel>> Open(ModelSpec spec,
+                                                           const std::string& folder,
+                                                           const Clock& clock,
+                                                           const HostedModelOptions& options = {});
+
+  HostedModel* owned() override { return this; }
+  std::optional<std::string> owner() const override { return std::nullopt; }
+  // Under which this server owns the log, where servers share it; else 0.
+  virtual std::int64_t term() const { return 0; }
   // Models made at run time: what the next start, of any server, opens it with. Durable on return.
   // Errors: as StateStore::Write.
-  virtual absl::Status StoreConfig(const v1::ModelConfig& /*config*/) { return absl::OkStatus(); }
-  // Gives the folder up: writes a checkpoint, finishes changes and reports that are under way, and
-  // refuses those that come from now on as UNAVAILABLE. The published posterior stays readable, so
-  // that selections go on until another model is opened in the folder; RecordDecision fails. Call
-  // once.
-  virtual void Retire() = 0;
-  // Records that wait for the disk, at most kAppendQueueMax.
-  virtual int log_queue() const = 0;
-
-  // Stepped models: does on the caller's thread all that is due by the clock, until nothing is
-  // left: transactions, applying, time entries, checkpoints. Calls that wait do it themselves. Work
-  // that fails for a full disk is tried once a Step. Others: nothing.
-  virtual void Step() {}
+  virtual absl::Status StoreConfig(const v1::ModelConfig& config) = 0;
 };
 
 }  // namespace bandana::server

@@ -15,7 +15,7 @@ absl::Status CheckKeptNoiseKey(const std::string& data_dir);
 
 // Whether a model of `spec` could go on from data_dir/models/NAME, as far as what cannot change
 // tells; OK where there is no such model. A log that is elsewhere is not asked. Errors: those of
-// HostedModel::CheckUpdate; ALREADY_EXISTS a model made at run time.
+// ServedModel::CheckUpdate; ALREADY_EXISTS a model made at run time.
 absl::Status CheckKeptModel(const std::string& data_dir, const ModelSpec& spec,
                             const LogEngine& log);
 

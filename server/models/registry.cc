@@ -6,18 +6,11 @@
 #include "absl/strings/escaping.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/promise/event_rule.h"
 #include "server/models/registry/folder_registry.h"
 
 namespace bandana::server {
 
-bool ModelRegistry::hides_reports() const {
-  const auto models = List();
-  return std::any_of(models.begin(), models.end(),
-                     [](const auto& model) { return HidesReports(model->spec().public_spec); });
-}
-
-absl::Status AbsenceOf(const ModelRegistry& registry, std::string_view name) {
+absl::Status AbsenceOf(const ModelDirectory& registry, std::string_view name) {
   if (registry.FindAlias(name) != nullptr) {
     return FailedPrecondition("model: `", ToAbsl(name),
                               "` is an alias; name one of its models (Admin.ListAliases)");
@@ -35,19 +28,6 @@ absl::Status AbsenceOf(const ModelRegistry& registry, std::string_view name) {
   BANDANA_RETURN_IF_ERROR(registry.AliasesStatus());  // it may be one of them
   return NotFound("model: no model `", absl::CHexEscape(ToAbsl(name.substr(0, kModelNameBytesMax))),
                   "`");
-}
-
-bool ModelRegistry::HidesReportsOf(std::string_view name) const {
-  if (const auto model = Find(name); model != nullptr) {
-    return HidesReports(model->spec().public_spec);
-  }
-  const std::shared_ptr<const BoundAlias> alias = FindAlias(name);
-  return alias == nullptr ? hides_reports() : alias->hides_reports;
-}
-
-absl::StatusOr<std::uint64_t> ModelRegistry::OpenEpoch(std::string_view name) {
-  const std::shared_ptr<HostedModel> model = Find(name);
-  return model == nullptr ? AbsenceOf(*this, name) : model->OpenEpoch();
 }
 
 absl::StatusOr<std::unique_ptr<ModelRegistry>> ModelRegistry::Open(const Options& options,

@@ -16,9 +16,8 @@
 #include "common/design/alias.h"
 #include "common/design/model_spec.h"
 #include "server/log/log_engine.h"
-#include "server/models/aliases/resolved_name.h"
 #include "server/models/hosted_model.h"
-#include "server/models/replicas/standing.h"
+#include "server/models/model_directory.h"
 
 namespace bandana::server {
 
@@ -27,16 +26,58 @@ using HandDecision = std::function<void(const std::string& owner, const std::str
 using OwnerGone = std::function<void(const std::string& owner)>;
 using OwnerReached = std::function<bool(const std::string& owner)>;
 
-// A model that is not served: one that could not be opened, or is being opened.
-struct AbsentModel {
-  std::string name;
-  absl::Status why;      // what keeps it from being opened; UNAVAILABLE while it is being opened
-  bool opening = false;  // it is
+// Makes, changes and deletes models and aliases at run time.
+class ModelAdministration : public ModelDirectory {
+ public:
+  // A model made at run time; its configuration is durable before this returns. Errors:
+  // ALREADY_EXISTS; RESOURCE_EXHAUSTED beyond models_max.
+  virtual absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) = 0;
+  // Whether Update may be called for the model. Errors: those of AbsenceOf; FAILED_PRECONDITION a
+  // configured model.
+  virtual absl::Status MayUpdate(std::string_view name) const = 0;
+  // Gives a model made at run time another configuration, durably: it is closed and opened again,
+  // and served from what was published meanwhile. When it cannot be opened so, it is opened as
+  // before. Errors: those of MayUpdate, ServedModel::CheckUpdate and HostedModel::Open;
+  // FAILED_PRECONDITION another policy for a model behind an alias.
+  virtual absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec spec) = 0;
+  // AdministeredModel::OpenEpoch. A model that is absent because its store was put back, or because
+  // this server does not know what it has published (NeedsEpoch), is opened by it: every principal
+  // is charged once more first. Errors: those of AbsenceOf, AdministeredModel::OpenEpoch and Open.
+  virtual absl::StatusOr<std::uint64_t> OpenEpoch(std::string_view name) = 0;
+  // Whether Import would take an export with this header, as far as can be known before its bytes
+  // are there. Reserves nothing. Errors: INVALID_ARGUMENT the name or the configuration;
+  // ALREADY_EXISTS; RESOURCE_EXHAUSTED models_max, or the disk; FAILED_PRECONDITION another limit
+  // or an unknown format; those of the noise key.
+  virtual absl::Status CheckImport(std::string_view name, const v1::ExportHeader& header) = 0;
+  // For the bytes of an export on their way in. Errors: those of TempFile::Make.
+  virtual absl::StatusOr<TempFile> NewImportFile() = 0;
+  // A copy of an exported model under a new name and instance id. `promised`: the header that came
+  // before the bytes, if any. Errors: those of CheckImport; DATA_LOSS damaged; INVALID_ARGUMENT the
+  // bytes are not those of the header. Then nothing is left of it.
+  virtual absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name,
+                                                              std::string_view exported,
+                                                              const v1::ExportHeader* promised) = 0;
+  absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name,
+                                                      std::string_view exported) {
+    return Import(name, exported, nullptr);
+  }
+  // Errors: NOT_FOUND; FAILED_PRECONDITION for a configured model, or one behind an alias.
+  virtual absl::Status Delete(std::string_view name) = 0;
+
+  virtual std::vector<AliasSpec> ListAliases() const = 0;  // by name
+  // Makes an alias, or gives one other models; durable before it returns. While an alias exists its
+  // policy stays. Errors: ALREADY_EXISTS a model has the name; NOT_FOUND, UNAVAILABLE a model of
+  // the shares; INVALID_ARGUMENT one of them is an alias; FAILED_PRECONDITION CheckBehindAlias's,
+  // another policy than before, a configured alias; RESOURCE_EXHAUSTED kAliasesMax; that
+  // of AliasesStatus; UNAVAILABLE I/O.
+  virtual absl::StatusOr<AliasSpec> PutAlias(AliasSpec alias) = 0;
+  // Errors: NOT_FOUND; FAILED_PRECONDITION a configured alias; that of AliasesStatus; UNAVAILABLE
+  // I/O.
+  virtual absl::Status DeleteAlias(std::string_view name) = 0;
 };
 
-// Models and aliases share one space of names. Threads: all methods are safe. Find and FindAlias
-// wait for nobody's work (immutable maps in SharedCells).
-class ModelRegistry {
+// All models of a server: also those of its configuration file.
+class ModelRegistry : public ModelAdministration {
  public:
   struct Options {
     std::string data_dir;  // models live in data_dir/models/NAME
@@ -72,7 +113,7 @@ class ModelRegistry {
     // it goes by.
     AskOthers ask_others;
     // Opens a model. For bandana-audit, which watches what a model does.
-    std::function<absl::StatusOr<std::unique_ptr<HostedModel>>(
+    std::function<absl::StatusOr<std::unique_ptr<ServedModel>>(
         ModelSpec spec, const std::string& folder, const Clock& clock,
         const HostedModelOptions& options)>
         open = HostedModel::Open;
@@ -81,30 +122,6 @@ class ModelRegistry {
   // that cannot be opened is absent. Errors: UNAVAILABLE I/O.
   static absl::StatusOr<std::unique_ptr<ModelRegistry>> Open(const Options& options,
                                                              const Clock& clock);
-  virtual ~ModelRegistry() = default;
-
-  // nullptr when it is unknown or absent.
-  virtual std::shared_ptr<HostedModel> Find(std::string_view name) const = 0;
-  virtual std::vector<std::shared_ptr<HostedModel>> List() const = 0;  // by name
-  virtual std::vector<AbsentModel> Absent() const { return {}; }       // by name
-  // Whether the names of all models are known: not before Configure where they are opened later,
-  // nor while the store does not say which models it has. Until then any unknown name may be a
-  // model's.
-  virtual bool KnowsAll() const { return true; }
-  // Whether another server of the store may have made a model of this unknown name since this one
-  // last looked. Waits for nobody: who asks again, and a look came between, learns whether it has.
-  virtual bool MayBeNew(std::string_view /*name*/) const { return false; }
-  // This server's word on the model's releases, for another one that asks. Errors: NOT_FOUND it has
-  // no record of this instance; DATA_LOSS, UNAVAILABLE of its file.
-  virtual absl::StatusOr<Standing> Stand(const std::string& /*model*/,
-                                         const InstanceId& /*instance*/) {
-    return absl::UnimplementedError("this registry shares no store");
-  }
-  // Whether one of them hides reports (HidesReports), or may, be it absent. Waits for nobody's
-  // work.
-  virtual bool hides_reports() const;
-  // As above for one model, or for those behind an alias; of an unknown name hides_reports().
-  virtual bool HidesReportsOf(std::string_view name) const;
 
   // A model of the configuration file. Errors: ALREADY_EXISTS; HostedModel::Open's, and then it is
   // absent.
@@ -119,83 +136,16 @@ class ModelRegistry {
   virtual std::vector<AbsentModel> Configure(std::vector<ModelSpec> specs) = 0;
   // Opens again each model whose log has failed, and those that are absent for a reason that may
   // pass (UNAVAILABLE).
-  virtual void Recover() {}
-  virtual void SetModelsMax(int /*models_max*/) {}
-  // Where the other servers of the store were reached just now.
-  virtual std::vector<std::string> Others() const { return {}; }
+  virtual void Recover() = 0;
+  virtual void SetModelsMax(int models_max) = 0;
   // This server is about to end: other servers of the store need not count on it, and it takes no
   // further models over. Those that it owns it gives up when it ends.
-  virtual void Leave() {}
-  // A model made at run time; its configuration is durable before this returns. Errors:
-  // ALREADY_EXISTS; RESOURCE_EXHAUSTED beyond models_max.
-  virtual absl::StatusOr<std::shared_ptr<HostedModel>> Create(ModelSpec spec) = 0;
-  // Whether Update may be called for the model. Errors: those of AbsenceOf; FAILED_PRECONDITION a
-  // configured model.
-  virtual absl::Status MayUpdate(std::string_view /*name*/) const { return absl::OkStatus(); }
-  // Gives a model made at run time another configuration, durably: it is closed and opened again,
-  // and served from what was published meanwhile. When it cannot be opened so, it is opened as
-  // before. Errors: those of MayUpdate, HostedModel::CheckUpdate and HostedModel::Open;
-  // FAILED_PRECONDITION another policy for a model behind an alias.
-  virtual absl::StatusOr<std::shared_ptr<HostedModel>> Update(ModelSpec spec) = 0;
-  // HostedModel::OpenEpoch. A model that is absent because its store was put back, or because this
-  // server does not know what it has published (NeedsEpoch), is opened by it: every principal is
-  // charged once more first. Errors: those of AbsenceOf, HostedModel::OpenEpoch and Open.
-  virtual absl::StatusOr<std::uint64_t> OpenEpoch(std::string_view name);
-  // Whether Import would take an export with this header, as far as can be known before its bytes
-  // are there. Reserves nothing. Errors: INVALID_ARGUMENT the name or the configuration;
-  // ALREADY_EXISTS; RESOURCE_EXHAUSTED models_max, or the disk; FAILED_PRECONDITION another limit
-  // or an unknown format; those of the noise key.
-  virtual absl::Status CheckImport(std::string_view name, const v1::ExportHeader& header) = 0;
-  // For the bytes of an export on their way in. Errors: those of TempFile::Make.
-  virtual absl::StatusOr<TempFile> NewImportFile() = 0;
-  // A copy of an exported model under a new name and instance id. `promised`: the header that came
-  // before the bytes, if any. Errors: those of CheckImport; DATA_LOSS damaged; INVALID_ARGUMENT the
-  // bytes are not those of the header. Then nothing is left of it.
-  virtual absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name,
-                                                              std::string_view exported,
-                                                              const v1::ExportHeader* promised) = 0;
-  absl::StatusOr<std::shared_ptr<HostedModel>> Import(std::string_view name,
-                                                      std::string_view exported) {
-    return Import(name, exported, nullptr);
-  }
-  // Errors: NOT_FOUND; FAILED_PRECONDITION for a configured model, or one behind an alias.
-  virtual absl::Status Delete(std::string_view name) = 0;
-
-  // The alias with the models that are served under it now; nullptr: there is none of the name.
-  virtual std::shared_ptr<const BoundAlias> FindAlias(std::string_view /*name*/) const {
-    return nullptr;
-  }
-  virtual std::vector<AliasSpec> ListAliases() const { return {}; }  // by name
-  // OK; UNAVAILABLE the file that aliases are kept in cannot be read: then those that PutAlias made
-  // are unknown, and none can be changed until it is mended or moved away. For the peer.
-  virtual absl::Status AliasesStatus() const { return absl::OkStatus(); }
+  virtual void Leave() = 0;
   // The reasons that keep models from being served under aliases, for operators: a line each.
-  virtual std::vector<std::string> AliasTroubles() const { return {}; }
-  // Makes an alias, or gives one other models; durable before it returns. While an alias exists its
-  // policy stays. Errors: ALREADY_EXISTS a model has the name; NOT_FOUND, UNAVAILABLE a model of
-  // the shares; INVALID_ARGUMENT one of them is an alias; FAILED_PRECONDITION CheckBehindAlias's,
-  // another policy than before, a configured alias; RESOURCE_EXHAUSTED kAliasesMax; that
-  // of AliasesStatus; UNAVAILABLE I/O.
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): the one that has aliases keeps it
-  virtual absl::StatusOr<AliasSpec> PutAlias(AliasSpec /*alias*/) {
-    return absl::UnimplementedError("this registry has no aliases");
-  }
-  // Errors: NOT_FOUND; FAILED_PRECONDITION a configured alias; that of AliasesStatus; UNAVAILABLE
-  // I/O.
-  virtual absl::Status DeleteAlias(std::string_view /*name*/) {
-    return absl::UnimplementedError("this registry has no aliases");
-  }
+  virtual std::vector<std::string> AliasTroubles() const = 0;
   // The aliases of the configuration file, in place of those before; to be called before Configure.
   // Returns what could not be done, by alias, which then is as before.
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): the one that has aliases keeps them
-  virtual std::vector<AbsentModel> ConfigureAliases(std::vector<AliasSpec> /*aliases*/) {
-    return {};
-  }
+  virtual std::vector<AbsentModel> ConfigureAliases(std::vector<AliasSpec> aliases) = 0;
 };
-
-// Why no model has the name, for the peer: NOT_FOUND; FAILED_PRECONDITION it is an alias;
-// UNAVAILABLE the model is absent, or not all are known, or aliases cannot be read, and reports
-// wait for it. Says nothing of files.
-absl::Status AbsenceOf(const ModelRegistry& registry, std::string_view name);
 
 }  // namespace bandana::server

@@ -39,7 +39,7 @@ class Peers {
 
   // The objects that answer on the listener: the models of this server, of which it hands none on.
   struct Served {
-    ModelRegistry& registry;
+    ModelAdministration& registry;
     TokenCodec& tokens;
     DecisionIndex& decision_index;
     const Clock& clock;

@@ -165,9 +165,9 @@ class RunningServer final : public Server {
     call_lines_.Flush();
     absl::Status first;
     for (const auto& model : registry_->List()) {
-      const absl::Status written = model->Checkpoint().status();
-      // Another server owns the model by now, and writes them.
-      if (absl::IsAborted(written)) continue;
+      if (model->owned() == nullptr) continue;  // its owner writes them
+      const absl::Status written = model->owned()->Checkpoint().status();
+      if (absl::IsAborted(written)) continue;  // another server owns it by now
       first.Update(
           Annotate(written, absl::StrCat("checkpoint of model ", model->spec().public_spec.name)));
     }

@@ -19,7 +19,7 @@ using Slots = std::vector<Decision>;
 absl::Status Add(ReportTargets& to, TokenCodec& tokens, std::span<const std::string> sealed,
                  OpenedReports<Slots>& opened) {
   Slots slots;
-  HostedModel* maker = nullptr;
+  ServedModel* maker = nullptr;
   for (const std::string& token : sealed) {
     absl::StatusOr<AskedDecision> decision = tokens.Open(token);
     if (absl::IsUnavailable(decision.status())) return decision.status();
@@ -27,7 +27,7 @@ absl::Status Add(ReportTargets& to, TokenCodec& tokens, std::span<const std::str
       opened.Refuse(v1::TOKEN_INVALID);
       return absl::OkStatus();
     }
-    const absl::StatusOr<HostedModel*> found = to.MakerOf(*decision);
+    const absl::StatusOr<ServedModel*> found = to.MakerOf(*decision);
     if (!found.ok()) {
       opened.Fail(found.status());
       return absl::OkStatus();

@@ -8,8 +8,8 @@
 
 namespace bandana::server {
 
-// Activates 1 to `decisions_max` decisions: HostedModel::Activate. Errors: INVALID_ARGUMENT their
-// number; those of HostedModel::Activate.
+// Activates 1 to `decisions_max` decisions: ReportedModel::Activate. Errors: INVALID_ARGUMENT their
+// number; those of ReportedModel::Activate.
 void ActivateDecisions(ReportTargets& to, const v1::ActivateRequest& request, int decisions_max,
                        TokenCodec& tokens, v1::ActivateResponse& response, Finish finish);
 

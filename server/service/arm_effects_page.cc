@@ -34,7 +34,7 @@ bool AddArm(const ServedPosterior& posterior, const ArmPage& page, std::uint32_t
 
 }  // namespace
 
-absl::Status FillArmEffects(const HostedModel& model, const v1::GetArmEffectsRequest& request,
+absl::Status FillArmEffects(const SelectingModel& model, const v1::GetArmEffectsRequest& request,
                             v1::GetArmEffectsResponse& response) {
   BANDANA_RETURN_IF_ERROR(FamilyOf(model.spec()).CheckArmEffects(model.spec()));
   if (request.first_arm() > kArmIdMax) {

@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "bandana/v1/recommender.pb.h"
-#include "server/models/hosted_model.h"
+#include "server/models/served_model.h"
 
 namespace bandana::server {
 
@@ -15,7 +15,7 @@ inline constexpr int kArmEffectsPageArms = 16 * 1024;
 // an empty page, as of a query. A change of the catalogue alone makes nothing newer. Errors:
 // INVALID_ARGUMENT first_arm beyond every arm id, the tag's length; FAILED_PRECONDITION see
 // Family::CheckArmEffects.
-absl::Status FillArmEffects(const HostedModel& model, const v1::GetArmEffectsRequest& request,
+absl::Status FillArmEffects(const SelectingModel& model, const v1::GetArmEffectsRequest& request,
                             v1::GetArmEffectsResponse& response);
 
 }  // namespace bandana::server

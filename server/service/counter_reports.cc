@@ -13,7 +13,8 @@
 namespace bandana::server {
 namespace {
 
-absl::Status CheckShape(const HostedModel& model, const v1::SubmitRequest& request, int steps_max) {
+absl::Status CheckShape(const SelectingModel& model, const v1::SubmitRequest& request,
+                        int steps_max) {
   if (request.context_reports_size() > 0) {
     return FailedPrecondition("context_reports: the model is LOCAL_REWARD");
   }
@@ -44,7 +45,7 @@ absl::Status CheckShape(const HostedModel& model, const v1::SubmitRequest& reque
 // A report with its tokens opened.
 struct OpenedCounter {
   ReportedCounter report;
-  HostedModel* model = nullptr;  // that made its decisions; null: none, or not one alone
+  ServedModel* model = nullptr;  // that made its decisions; null: none, or not one alone
   absl::Status failed;           // that model cannot be asked
 };
 
@@ -55,14 +56,14 @@ absl::StatusOr<OpenedCounter> OpenTokens(ReportTargets& to, const v1::CounterRep
   std::memcpy(out.report.stream.data(), report.stream().data(), out.report.stream.size());
   out.report.step = report.step();
   out.report.moment.assign(report.moment().begin(), report.moment().end());
-  std::optional<HostedModel*> maker;  // of the tokens so far
+  std::optional<ServedModel*> maker;  // of the tokens so far
   for (const v1::CounterStep& step : report.steps()) {
     absl::StatusOr<AskedDecision> decision = tokens.Open(step.token());
     if (absl::IsUnavailable(decision.status())) return decision.status();
     out.report.shown.push_back(step.shown());
     std::optional<Decision>& opened = out.report.decisions.emplace_back();
     if (!decision.ok()) continue;
-    const absl::StatusOr<HostedModel*> made = to.MakerOf(*decision);
+    const absl::StatusOr<ServedModel*> made = to.MakerOf(*decision);
     opened = *std::move(decision);
     out.failed.Update(made.status());
     if (!made.ok()) continue;

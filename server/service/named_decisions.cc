@@ -106,7 +106,7 @@ absl::Status SelectOnce(const ResolvedModel& to, const v1::SelectRequest& reques
   if (request.decision_id().empty() || !ModeOf(spec.mode).no_select.empty()) return decide();
   BANDANA_RETURN_IF_ERROR(CheckDecisionFields(request, to.model->spec()));
   const IsServed is_served = [&](std::string_view model, const auto& instance) {
-    const std::shared_ptr<HostedModel> maker = services.registry.Find(model);
+    const std::shared_ptr<ServedModel> maker = services.registry.Find(model);
     if (maker != nullptr) return maker->instance() == instance;
     return absl::IsUnavailable(AbsenceOf(services.registry, model));
   };

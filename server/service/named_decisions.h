@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bandana/v1/recommender.pb.h"
-#include "server/models/registry.h"
+#include "server/models/model_directory.h"
 #include "server/service/decisions/decision_index.h"
 #include "server/service/tokens/token.h"
 
@@ -15,7 +15,7 @@ namespace bandana::server {
 
 // The objects that serve a Select.
 struct SelectServices {
-  const ModelRegistry& registry;
+  const ModelDirectory& registry;
   TokenCodec& tokens;
   DecisionIndex& decision_index;
   int arms_max = 0;

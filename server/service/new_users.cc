@@ -7,11 +7,11 @@
 namespace bandana::server {
 namespace {
 
-bool ByDecision(const HostedModel& model) {
+bool ByDecision(const SelectingModel& model) {
   return EventRuleOf(model.spec().public_spec).window != absl::InfiniteDuration();
 }
 
-bool Allow(const HostedModel& model, const std::string& user) {
+bool Allow(const SelectingModel& model, const std::string& user) {
   NewUserQuota* const quota = CallQuota::current();
   if (quota == nullptr || user.empty()) return true;
   if (UserNodesOf(model.spec()).known() != UserNodes::Known::kSeen) return true;
@@ -22,11 +22,11 @@ bool Allow(const HostedModel& model, const std::string& user) {
 
 }  // namespace
 
-bool AllowDecision(const HostedModel& model, const std::string& user) {
+bool AllowDecision(const SelectingModel& model, const std::string& user) {
   return !ByDecision(model) || Allow(model, user);
 }
 
-bool AllowReport(const HostedModel& model, const std::string& user) {
+bool AllowReport(const SelectingModel& model, const std::string& user) {
   return ByDecision(model) || Allow(model, user);
 }
 

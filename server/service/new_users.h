@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "server/models/hosted_model.h"
+#include "server/models/served_model.h"
 
 namespace bandana::server {
 
@@ -11,9 +11,9 @@ namespace bandana::server {
 
 // By a decision: where the server closes windows it becomes an entry of the log, and names its
 // user, whether a report comes or not.
-bool AllowDecision(const HostedModel& model, const std::string& user);
+bool AllowDecision(const SelectingModel& model, const std::string& user);
 // By a report, elsewhere. Where windows are closed here a report makes nobody known, and what is
 // counted must not depend on it.
-bool AllowReport(const HostedModel& model, const std::string& user);
+bool AllowReport(const SelectingModel& model, const std::string& user);
 
 }  // namespace bandana::server

@@ -11,7 +11,7 @@
 namespace bandana::server {
 namespace {
 
-bool Fits(const HostedModel& model, const Decision& decision) {
+bool Fits(const SelectingModel& model, const Decision& decision) {
   return decision.epoch == model.epoch() &&
          static_cast<int>(decision.arms.front().features.size()) ==
              model.spec().public_spec.dimension;
@@ -27,7 +27,7 @@ absl::Status Add(ReportTargets& to, TokenCodec& tokens, const std::string& token
     opened.Refuse(v1::TOKEN_INVALID);
     return absl::OkStatus();
   }
-  const absl::StatusOr<HostedModel*> maker = to.MakerOf(*decision);
+  const absl::StatusOr<ServedModel*> maker = to.MakerOf(*decision);
   if (!maker.ok()) {
     opened.Fail(maker.status());
   } else if (*maker == nullptr || !Fits(**maker, *decision)) {

@@ -38,7 +38,7 @@ void AppendLaw(const ServedPosterior& posterior, const Whom& whom, int d,
 
 }  // namespace
 
-absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorRequest& request,
+absl::Status FillPosterior(const SelectingModel& model, const v1::GetPosteriorRequest& request,
                            v1::GetPosteriorResponse& response) {
   BANDANA_RETURN_IF_ERROR(FamilyOf(model.spec()).CheckRankedByDevices(model.spec()));
   BANDANA_RETURN_IF_ERROR(CheckRankedByScore(model.spec()));

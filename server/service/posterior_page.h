@@ -3,7 +3,7 @@
 
 #include "absl/status/status.h"
 #include "bandana/v1/recommender.pb.h"
-#include "server/models/hosted_model.h"
+#include "server/models/served_model.h"
 
 namespace bandana::server {
 
@@ -15,7 +15,7 @@ inline constexpr int kPosteriorPageBytes = 192 * 1024;
 // Errors: INVALID_ARGUMENT user id's length, first_node beyond the last node; NOT_FOUND unknown
 // user; FAILED_PRECONDITION a model of arms or of points, a sparse one, or one of effects that give
 // an arm more than a mean and a variance of its own.
-absl::Status FillPosterior(const HostedModel& model, const v1::GetPosteriorRequest& request,
+absl::Status FillPosterior(const SelectingModel& model, const v1::GetPosteriorRequest& request,
                            v1::GetPosteriorResponse& response);
 
 }  // namespace bandana::server

@@ -26,21 +26,21 @@ namespace bandana::server {
 namespace {
 
 // Who answers a call of one user.
-absl::StatusOr<ResolvedModel> ModelFor(const ModelRegistry& registry, std::string_view name,
+absl::StatusOr<ResolvedModel> ModelFor(const ModelDirectory& registry, std::string_view name,
                                        std::string_view user) {
   BANDANA_ASSIGN_OR_RETURN(const ResolvedName named, Resolve(registry, name));
   return named.Of(user);
 }
 
 // Who answers a call that may name a user.
-absl::StatusOr<ResolvedModel> OnlyModelFor(const ModelRegistry& registry, std::string_view name,
+absl::StatusOr<ResolvedModel> OnlyModelFor(const ModelDirectory& registry, std::string_view name,
                                            std::string_view user) {
   BANDANA_ASSIGN_OR_RETURN(const ResolvedName named, Resolve(registry, name));
   return user.empty() ? named.Only() : named.Of(user);
 }
 
 // Who takes the reports of a call, which names no user.
-absl::StatusOr<ResolvedModel> ModelForReports(const ModelRegistry& registry,
+absl::StatusOr<ResolvedModel> ModelForReports(const ModelDirectory& registry,
                                               std::string_view name) {
   BANDANA_ASSIGN_OR_RETURN(const ResolvedName named, Resolve(registry, name));
   return named.First();
@@ -64,7 +64,7 @@ const Request& OwnRequest(const ResolvedModel& to, const Request& request, Reque
 
 class Recommender final : public RecommenderHandlers {
  public:
-  Recommender(const RecommenderOptions& options, const ModelRegistry& registry, TokenCodec& tokens,
+  Recommender(const RecommenderOptions& options, const ModelDirectory& registry, TokenCodec& tokens,
               const Clock& clock, DecisionIndex* decision_index, OwnerChannels* owners)
       : registry_(registry),
         tokens_(tokens),
@@ -117,7 +117,7 @@ class Recommender final : public RecommenderHandlers {
 
   std::atomic<int> arms_per_request_max_;
   std::atomic<int> batch_decisions_max_;
-  const ModelRegistry& registry_;
+  const ModelDirectory& registry_;
   TokenCodec& tokens_;
   OwnerChannels* const owners_;                     // null: nothing is handed on
   const std::unique_ptr<DecisionIndex> own_index_;  // null: another's
@@ -129,7 +129,7 @@ absl::Status Recommender::GetModel(const v1::GetModelRequest& request,
                                    v1::GetModelResponse& response) {
   BANDANA_ASSIGN_OR_RETURN(const ResolvedName named, Resolve(registry_, request.model()));
   BANDANA_ASSIGN_OR_RETURN(const ResolvedModel to, named.First());
-  const HostedModel& model = *to.model;
+  const ServedModel& model = *to.model;
   response = ToProto(to.alias == nullptr ? model.spec().public_spec
                                          : Under(model.spec().public_spec, to.alias->spec.name));
   response.set_posterior_version(to.Shown(model.posterior()->version()));
@@ -256,7 +256,7 @@ Serving Recommender::ServingOf(std::string_view service) {
 }  // namespace
 
 std::unique_ptr<RecommenderHandlers> MakeRecommender(const RecommenderOptions& options,
-                                                     const ModelRegistry& registry,
+                                                     const ModelDirectory& registry,
                                                      TokenCodec& tokens, const Clock& clock,
                                                      DecisionIndex* decision_index,
                                                      OwnerChannels* owners) {

@@ -5,7 +5,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/limits.h"
-#include "server/models/registry.h"
+#include "server/models/model_directory.h"
 #include "server/service/decisions/decision_index.h"
 #include "server/service/tokens/token.h"
 #include "server/service/transport/handlers.h"
@@ -33,7 +33,7 @@ class RecommenderHandlers : public Handlers {
 // outlive the object and every Report in flight. `decision_index`: of the decisions that callers
 // name; null: one in memory.
 std::unique_ptr<RecommenderHandlers> MakeRecommender(const RecommenderOptions& options,
-                                                     const ModelRegistry& registry,
+                                                     const ModelDirectory& registry,
                                                      TokenCodec& tokens, const Clock& clock,
                                                      DecisionIndex* decision_index = nullptr,
                                                      OwnerChannels* owners = nullptr);

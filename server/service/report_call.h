@@ -26,7 +26,7 @@ absl::Status CheckCount(std::string_view field, int count, int max);
 template <typename Reported>
 struct OpenedReports {
   struct Part {
-    HostedModel* model = nullptr;
+    ServedModel* model = nullptr;
     std::vector<Reported> reports;
     std::vector<std::size_t> places;  // where they stand in the call
   };
@@ -34,7 +34,7 @@ struct OpenedReports {
   std::vector<Part> parts;
   absl::Status failed;  // of reports whose model cannot be asked
 
-  void Add(HostedModel& model, Reported report) {
+  void Add(ServedModel& model, Reported report) {
     auto part = std::ranges::find_if(parts, [&](const Part& one) { return one.model == &model; });
     if (part == parts.end()) part = parts.insert(part, {.model = &model});
     part->reports.push_back(std::move(report));
@@ -50,17 +50,17 @@ struct OpenedReports {
   }
 };
 
-inline void Hand(HostedModel& model, std::vector<ReportedOutcome> reports, ReportDone done) {
+inline void Hand(ReportedModel& model, std::vector<ReportedOutcome> reports, ReportDone done) {
   model.Report(std::move(reports), std::move(done));
 }
-inline void Hand(HostedModel& model, std::vector<ReportedCounter> reports, ReportDone done) {
+inline void Hand(ReportedModel& model, std::vector<ReportedCounter> reports, ReportDone done) {
   model.ReportCounters(std::move(reports), std::move(done));
 }
-inline void Hand(HostedModel& model, std::vector<ReportedContext> reports, ReportDone done) {
+inline void Hand(ReportedModel& model, std::vector<ReportedContext> reports, ReportDone done) {
   model.ReportContexts(std::move(reports), std::move(done));
 }
 // Deferred decisions, by their slots.
-inline void Hand(HostedModel& model, std::vector<std::vector<Decision>> shown, ReportDone done) {
+inline void Hand(ReportedModel& model, std::vector<std::vector<Decision>> shown, ReportDone done) {
   model.Activate(std::move(shown), std::move(done));
 }
 // Whether what was refused counts as a report.
@@ -117,10 +117,15 @@ void HandReports(ReportTargets& to, absl::StatusOr<OpenedReports<Reported>> open
   // join itself. A model that is deleted meanwhile completes its pending calls first.
   for (std::size_t i = 0; i < opened->parts.size(); ++i) {
     auto& part = opened->parts[i];
-    Hand(*part.model, std::move(part.reports),
-         [parts, i](absl::StatusOr<std::vector<ReportResult>> results) {
-           parts->Take(i, std::move(results));
-         });
+    HostedModel* const owned = part.model->owned();
+    auto take = [parts, i](absl::StatusOr<std::vector<ReportResult>> results) {
+      parts->Take(i, std::move(results));
+    };
+    if (owned == nullptr) {
+      take(OwnedElsewhere(*part.model));
+    } else {
+      Hand(*owned, std::move(part.reports), std::move(take));
+    }
   }
 }
 

@@ -8,11 +8,11 @@
 
 namespace bandana::server {
 
-absl::StatusOr<HostedModel*> ReportTargets::Behind(const std::string& name) {
+absl::StatusOr<ServedModel*> ReportTargets::Behind(const std::string& name) {
   const auto known =
       std::ranges::find_if(found_, [&](const auto& named) { return named.first == name; });
   if (known != found_.end()) return known->second.get();
-  std::shared_ptr<HostedModel> model = registry_.Find(name);
+  std::shared_ptr<ServedModel> model = registry_.Find(name);
   if (model == nullptr) {
     const absl::Status absence = AbsenceOf(registry_, name);
     if (absl::IsUnavailable(absence)) return absence;
@@ -27,17 +27,17 @@ std::vector<std::string> ReportTargets::TokensOf(const std::string& decision_id)
                                     : NamedTokens(*decision_index_, first_, decision_id);
 }
 
-absl::StatusOr<HostedModel*> ReportTargets::MakerOf(const AskedDecision& decision) {
-  HostedModel* maker = nullptr;
+absl::StatusOr<ServedModel*> ReportTargets::MakerOf(const AskedDecision& decision) {
+  ServedModel* maker = nullptr;
   if (first_.alias == nullptr) {
     if (!decision.asked) maker = first_.model.get();
   } else if (decision.asked && decision.asked->alias == first_.alias->spec.name) {
-    const absl::StatusOr<HostedModel*> behind = Behind(decision.asked->model);
+    const absl::StatusOr<ServedModel*> behind = Behind(decision.asked->model);
     if (!behind.ok()) return behind.status();
     maker = *behind;
   }
   // Its owner alone knows which instance and which epoch is the newest.
-  if (maker != nullptr && maker->owner()) return OwnerAway();
+  if (maker != nullptr && maker->owned() == nullptr) return OwnerAway();
   return maker != nullptr && maker->instance() == decision.instance ? maker : nullptr;
 }
 

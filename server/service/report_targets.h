@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/models/registry.h"
+#include "server/models/model_directory.h"
 #include "server/service/decisions/decision_index.h"
 #include "server/service/tokens/asked_decision.h"
 
@@ -21,30 +21,30 @@ class ReportTargets {
   // `first`: one of them. All make its promise and take reports of its form; reports refused before
   // their model is known are counted there. `registry` must outlive the object.
   // `decision_index`: of the decisions that callers name; null: nobody does.
-  ReportTargets(const ModelRegistry& registry, ResolvedModel first,
+  ReportTargets(const ModelDirectory& registry, ResolvedModel first,
                 DecisionIndex* decision_index = nullptr)
       : registry_(registry), first_(std::move(first)), decision_index_(decision_index) {}
 
   const ResolvedModel& resolved() const { return first_; }
-  HostedModel& first() const { return *first_.model; }
+  ServedModel& first() const { return *first_.model; }
 
   // Who made the decision. It is reported under the name that it was asked by, also when the alias
   // stands for other models by now. nullptr: a decision of another name, of a model that is gone,
   // of an earlier instance, or of one that has left the alias's policy. Errors: UNAVAILABLE the
   // model is absent, or is not owned here.
-  absl::StatusOr<HostedModel*> MakerOf(const AskedDecision& decision);
+  absl::StatusOr<ServedModel*> MakerOf(const AskedDecision& decision);
   // The tokens of a decision that the present caller has named under the name, one per slot; none
   // where it is not known, or not any more.
   std::vector<std::string> TokensOf(const std::string& decision_id) const;
 
  private:
   // A model that stands or stood behind the alias; null: there is none that could.
-  absl::StatusOr<HostedModel*> Behind(const std::string& name);
+  absl::StatusOr<ServedModel*> Behind(const std::string& name);
 
-  const ModelRegistry& registry_;
+  const ModelDirectory& registry_;
   const ResolvedModel first_;
   DecisionIndex* const decision_index_;
-  std::vector<std::pair<std::string, std::shared_ptr<HostedModel>>> found_;  // null: refused
+  std::vector<std::pair<std::string, std::shared_ptr<ServedModel>>> found_;  // null: refused
 };
 
 }  // namespace bandana::server

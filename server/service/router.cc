@@ -15,7 +15,7 @@ absl::StatusOr<ReportRoute> Router::RouteOf(std::size_t report, std::string_view
                                             bool* opens) const {
   ReportRoute route{.report = report};
   const ResolvedModel& named = to_.resolved();
-  std::shared_ptr<HostedModel> model = named.model;
+  std::shared_ptr<ServedModel> model = named.model;
   if (named.alias == nullptr) route.owner = model->owner();
   // The owner looks at the token, unless the caller is counted, whom the owner does not know.
   if (named.alias == nullptr && CallQuota::current() == nullptr) return route;

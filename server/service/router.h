@@ -28,7 +28,7 @@ struct ReportRoute {
 // stack of a call.
 class Router {
  public:
-  Router(const ModelRegistry& registry, const ReportTargets& to, TokenCodec& tokens)
+  Router(const ModelDirectory& registry, const ReportTargets& to, TokenCodec& tokens)
       : registry_(registry), to_(to), tokens_(tokens) {}
 
   // In the order of the reports; of an activation with slots one route per slot. `max`: of reports
@@ -41,7 +41,7 @@ class Router {
                                                     int max) const;
 
  private:
-  using Allow = bool (*)(const HostedModel& model, const std::string& user);
+  using Allow = bool (*)(const SelectingModel& model, const std::string& user);
 
   std::optional<std::string> OwnerOfFirst() const { return to_.first().owner(); }
   // `opens`, if given, says whether the token told anything.
@@ -49,7 +49,7 @@ class Router {
                                       bool* opens = nullptr) const;
   absl::StatusOr<ReportRoute> RouteOf(std::size_t report, const v1::CounterReport& stream) const;
 
-  const ModelRegistry& registry_;
+  const ModelDirectory& registry_;
   const ReportTargets& to_;
   TokenCodec& tokens_;
 };

@@ -90,7 +90,7 @@ absl::Status SealSlots(const ResolvedModel& to, const v1::SelectRequest& request
 }
 
 // After sealing: an open decision without a token could never be reported.
-absl::Status ShowSlots(HostedModel& model, std::span<const Decision> slots) {
+absl::Status ShowSlots(SelectingModel& model, std::span<const Decision> slots) {
   if (model.spec().public_spec.reward_window) BANDANA_RETURN_IF_ERROR(model.RecordSlots(slots));
   for (const Decision& slot : slots) {
     if (const auto& agreed = slot.arms.front().agreed) model.CountBaseline(*agreed);
@@ -105,7 +105,7 @@ constexpr Chooser kChoosers[] = {RankArms, DrawArms, PlayPoint};
 
 absl::Status Select(const ResolvedModel& to, const v1::SelectRequest& request, int arms_max,
                     absl::Time now, TokenCodec& tokens, v1::SelectResponse& response) {
-  HostedModel& model = *to.model;
+  SelectingModel& model = *to.model;
   const ModelSpec& spec = model.spec();
   const std::string_view refused = ModeOf(spec.public_spec.mode).no_select;
   if (!refused.empty()) return FailedPrecondition(ToAbsl(refused));

@@ -14,7 +14,7 @@ namespace bandana::server {
 
 // A request that is being served.
 struct Selecting {
-  HostedModel& model;
+  SelectingModel& model;
   const v1::SelectRequest& request;
   int node = 0;                     // what ResolveUser says of its user
   std::span<const EffectKey> keys;  // what UserParts says

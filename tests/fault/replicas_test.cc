@@ -27,14 +27,16 @@ namespace {
 
 using server::HostedModel;
 using server::ModelRegistry;
+using server::ServedModel;
 
 // One server: a folder, a name, and an address that nobody listens at.
 struct Replica {
   std::shared_ptr<const server::LogEngine> log;
   std::string folder;  // of model m
   std::unique_ptr<ModelRegistry> registry;
-  std::shared_ptr<HostedModel> model() const { return registry->Find("m"); }
-  bool owns() const { return model() != nullptr && !model()->owner(); }
+  std::shared_ptr<ServedModel> model() const { return registry->Find("m"); }
+  std::shared_ptr<HostedModel> owned() const { return registry->FindOwned("m"); }
+  bool owns() const { return owned() != nullptr; }
   bool follows() const { return model() != nullptr && model()->owner().has_value(); }
 };
 
@@ -61,16 +63,16 @@ class ReplicasTest : public SharedDatabaseTest {
     }
     return replica;
   }
-  v1::OutcomeCode Report(HostedModel& model, std::uint64_t number, double reward) {
+  v1::OutcomeCode Report(ServedModel& model, std::uint64_t number, double reward) {
     const Decision decision = DecisionOf(model, SystemClock(), number, {0.6, 0.8});
     return CodeOf(ReportOne(model, decision, reward));
   }
-  static std::uint64_t Durable(const HostedModel& model) { return model.Stats().log_sequence(); }
+  static std::uint64_t Durable(const ServedModel& model) { return model.Stats().log_sequence(); }
   // Waits until the two show the same version; whether it is the same posterior. Releases are equal
   // bit for bit; numbers computed from them depend on where the computing began.
   static bool Same(const Replica& one, const Replica& two) {
     // A follower that falls behind is replaced.
-    std::shared_ptr<HostedModel> a, b;
+    std::shared_ptr<ServedModel> a, b;
     std::shared_ptr<const ServedPosterior> shown_a, shown_b;
     if (!Eventually([&] {
           a = one.model();
@@ -97,7 +99,7 @@ class ReplicasTest : public SharedDatabaseTest {
   }
   // Whether the follower has the owner's state, bit for bit: releases, statistics, ledger.
   static bool HasStateOf(const Replica& owner, const Replica& follower) {
-    if (!owner.model()->Checkpoint().ok()) return false;
+    if (!owner.owned()->Checkpoint().ok()) return false;
     const auto state = owner.log->OpenState(owner.folder, /*draws_noise=*/false);
     const server::CheckpointStore store({.state = *state}, [](const std::string&) {});
     auto& followed = dynamic_cast<server::FollowedModel&>(*follower.model());
@@ -139,7 +141,7 @@ TEST_F(ReplicasTest, OthersFollowTheOwnerAndOneTakesOver) {
   Replica one = Start("one");
   ASSERT_TRUE(one.owns());
   for (int i = 1; i <= 100; ++i) ASSERT_EQ(Report(*one.model(), i, i % 3 == 0), v1::APPLIED);
-  ASSERT_THAT(one.model()->Checkpoint(), IsOk());
+  ASSERT_THAT(one.owned()->Checkpoint(), IsOk());
   for (int i = 101; i <= 150; ++i) ASSERT_EQ(Report(*one.model(), i, i % 3 == 0), v1::APPLIED);
   Replica two = Start("two");
   ASSERT_TRUE(Eventually([&] { return two.follows(); }));
@@ -151,14 +153,14 @@ TEST_F(ReplicasTest, OthersFollowTheOwnerAndOneTakesOver) {
   EXPECT_TRUE(HasStateOf(one, two));
   const server::CatalogueArm arm{.id = 7, .features = {0.5, 0.25}, .tags = {"new"}, .groups = {}};
   v1::PutArmsResponse put;
-  ASSERT_THAT(one.model()->PutArms({&arm, 1}, &put), IsOk());
+  ASSERT_THAT(one.owned()->PutArms({&arm, 1}, &put), IsOk());
   EXPECT_TRUE(Eventually([&] { return two.model()->catalogue()->Find(7).has_value(); }));
-  ASSERT_THAT(one.model()->RemoveArms(std::vector<std::uint32_t>{7}), IsOk());
+  ASSERT_THAT(one.owned()->RemoveArms(std::vector<std::uint32_t>{7}), IsOk());
   EXPECT_TRUE(Eventually([&] { return !two.model()->catalogue()->Find(7).has_value(); }));
   // A follower changes nothing.
   EXPECT_THAT(ReportOne(*two.model(), DecisionOf(*two.model(), SystemClock(), 999, {0.6, 0.8}), 1),
               StatusIs(absl::StatusCode::kUnavailable));
-  EXPECT_THAT(two.model()->PutArms({&arm, 1}, &put), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(two.owned(), nullptr);
   EXPECT_EQ(two.model()->Stats().follower().owner(), "one:1");
   EXPECT_LT(two.model()->Stats().follower().staleness_seconds(), 5);
 
@@ -201,7 +203,7 @@ TEST_F(ReplicasTest, EveryReplicaHasTheOwnersReleases) {
   for (int i = 1; i <= 60; ++i) {
     ASSERT_EQ(Report(*one.model(), i, i % 2), v1::APPLIED);
     if (i == 40) {
-      ASSERT_THAT(one.model()->Checkpoint(), IsOk());  // trims
+      ASSERT_THAT(one.owned()->Checkpoint(), IsOk());  // trims
     }
   }
   Replica two = Start("two", kCentral);
@@ -210,7 +212,7 @@ TEST_F(ReplicasTest, EveryReplicaHasTheOwnersReleases) {
   for (int i = 61; i <= 120; ++i) {
     ASSERT_EQ(Report(*one.model(), i, i % 2), v1::APPLIED);
     if (i == 90) {
-      ASSERT_THAT(one.model()->Checkpoint(), IsOk());
+      ASSERT_THAT(one.owned()->Checkpoint(), IsOk());
     }
   }
   EXPECT_TRUE(Same(one, two));
@@ -226,7 +228,7 @@ TEST_F(ReplicasTest, EveryReplicaHasTheOwnersReleases) {
   // It was away, and its record is older than the owner's checkpoint.
   two.registry.reset();
   for (int i = 201; i <= 240; ++i) ASSERT_EQ(Report(*one.model(), i, i % 2), v1::APPLIED);
-  ASSERT_THAT(one.model()->Checkpoint(), IsOk());
+  ASSERT_THAT(one.owned()->Checkpoint(), IsOk());
   two = Start("two", kCentral);
   ASSERT_TRUE(Eventually([&] { return two.follows(); }));
   EXPECT_TRUE(Same(one, two));
@@ -285,7 +287,7 @@ TEST_F(ReplicasTest, ModelsMadeAtRunTimeComeAndGoEverywhere) {
 TEST_F(ReplicasTest, ADeletionThatWaitsLeavesNoFolder) {
   Replica one = Start("one", nullptr);
   ASSERT_THAT(one.registry->Create(SpecOf(kPlain)), IsOk());
-  std::shared_ptr<HostedModel> call = one.model();
+  std::shared_ptr<ServedModel> call = one.model();
   std::thread deletion([&] { EXPECT_THAT(one.registry->Delete("m"), IsOk()); });
   absl::SleepFor(absl::Seconds(1));
   EXPECT_EQ(one.model(), nullptr);
@@ -422,7 +424,8 @@ TEST_F(ReplicasTest, AFencedOwnerFollows) {
       "UPDATE bandana.logs SET lease_until = '-infinity', owner = 'somebody', term = term + 1";
   database_->Sql(take);
   const auto serves = [](const Replica& replica) {
-    return replica.owns() && replica.model()->term() > 2;
+    const auto owned = replica.owned();
+    return owned != nullptr && owned->term() > 2;
   };
   ASSERT_TRUE(Eventually([&] { return serves(one) || serves(two); }));
   const Replica& owner = serves(one) ? one : two;

@@ -71,13 +71,15 @@ class RestoredClusterTest : public SharedDatabaseTest {
     const std::lock_guard lock(mutex_);
     return servers_[name];
   }
-  std::shared_ptr<HostedModel> Model(const std::string& name) {
+  std::shared_ptr<server::ServedModel> Model(const std::string& name) {
     const auto registry = Registry(name);
     return registry == nullptr ? nullptr : registry->Find("m");
   }
   std::shared_ptr<HostedModel> Owned() {
     for (const char* name : {"a", "b", "c"}) {
-      if (auto model = Model(name); model != nullptr && !model->owner()) return model;
+      const auto registry = Registry(name);
+      if (auto model = registry ? registry->FindOwned("m") : nullptr; model != nullptr)
+        return model;
     }
     return nullptr;
   }

@@ -304,7 +304,7 @@ void Write(const Conversation& conversation) {
     v1::PutArmsResponse response;
     const std::vector<server::CatalogueArm> arms = {{7, {0.6, 0.8}, {"news"}}, {9, {1, 0}, {}}};
     if (!conversation.stocked.empty()) {
-      ASSERT_THAT(made.registry->Find(conversation.stocked)->PutArms(arms, &response), IsOk());
+      ASSERT_THAT(made.registry->FindOwned(conversation.stocked)->PutArms(arms, &response), IsOk());
     }
   }
   const TempDir copy;

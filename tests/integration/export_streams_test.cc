@@ -127,7 +127,7 @@ class ExportStreamsTest : public ::testing::Test {
   void ExpectNothingHappened() {
     EXPECT_THAT(Folders(), ElementsAre("m"));
     EXPECT_EQ(registry_->List().size(), 1);
-    Report(*registry_->Find("m"), next_++);
+    Report(*registry_->FindOwned("m"), next_++);
   }
 
   const TempDir folder_;
@@ -154,7 +154,7 @@ TEST_F(ExportStreamsTest, WithAHeaderAnExportMayBeLargerThanAStreamWithout) {
   EXPECT_THAT(headless.error_message(), HasSubstr("without a header"));
   ExpectNothingHappened();
   EXPECT_TRUE(Import("copy", bytes, &header).ok());
-  EXPECT_EQ(testing::StatisticsOf(*registry_->Find("copy")).size(), 20);
+  EXPECT_EQ(testing::StatisticsOf(*registry_->FindOwned("copy")).size(), 20);
 }
 
 TEST_F(ExportStreamsTest, WithoutAHeaderASmallOneIsTaken) {
@@ -162,7 +162,7 @@ TEST_F(ExportStreamsTest, WithoutAHeaderASmallOneIsTaken) {
   v1::ExportHeader header;
   const std::string bytes = Export(header);
   EXPECT_TRUE(Import("copy", bytes, nullptr).ok());
-  EXPECT_EQ(testing::StatisticsOf(*registry_->Find("copy")).size(), 20);
+  EXPECT_EQ(testing::StatisticsOf(*registry_->FindOwned("copy")).size(), 20);
 }
 
 TEST_F(ExportStreamsTest, TheBytesMustBeAsManyAsPromised) {
@@ -266,7 +266,7 @@ TEST_F(ExportStreamsTest, AReaderThatStopsDoesNotHoldTheModel) {
   for (std::uint32_t id = 0; id < 80'000; ++id) {
     arms.push_back({id, {0.5, 0.5}, {std::string(64, 'a'), std::string(64, 'b')}});
   }
-  ASSERT_THAT(registry_->Find("m")->PutArms(arms, &put), IsOk());
+  ASSERT_THAT(registry_->FindOwned("m")->PutArms(arms, &put), IsOk());
   v1::ExportRequest request;
   request.set_model("m");
   grpc::ClientContext context;
@@ -276,7 +276,7 @@ TEST_F(ExportStreamsTest, AReaderThatStopsDoesNotHoldTheModel) {
   ASSERT_GT(chunk.header().bytes(), 12 << 20);
   // It reads no more for now. Delete waits ten seconds for whoever holds the model.
   const absl::Time begin = absl::Now();
-  Report(*registry_->Find("m"), next_++);
+  Report(*registry_->FindOwned("m"), next_++);
   ASSERT_THAT(registry_->Delete("m"), IsOk());
   EXPECT_LT(absl::Now() - begin, absl::Seconds(5));
   std::string bytes;
@@ -284,7 +284,7 @@ TEST_F(ExportStreamsTest, AReaderThatStopsDoesNotHoldTheModel) {
   while (reader->Read(&chunk)) bytes += chunk.data();
   EXPECT_TRUE(reader->Finish().ok());
   EXPECT_TRUE(Import("m", bytes, &header).ok());
-  EXPECT_EQ(registry_->Find("m")->catalogue()->size(), 80'000);
+  EXPECT_EQ(registry_->FindOwned("m")->catalogue()->size(), 80'000);
 }
 
 TEST_F(ExportStreamsTest, TheClientGivesUpAServerThatDoesNotMove) {

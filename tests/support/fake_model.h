@@ -2,6 +2,7 @@
 // bandana::bandits and bandana::proto.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -105,6 +106,7 @@ class FakeModel final : public server::HostedModel {
     std::lock_guard lock(mutex_);
     return owner_;
   }
+  server::HostedModel* owned() override { return owner() ? nullptr : this; }
   std::uint64_t epoch() const override { return epoch_; }
   std::shared_ptr<const ServedPosterior> posterior() const override { return posterior_; }
   std::shared_ptr<const server::Catalogue> catalogue() const override { return catalogue_; }
@@ -217,6 +219,7 @@ class FakeModel final : public server::HostedModel {
   }
   absl::Status PutGraph(const v1::Graph&) override { return NotFaked(); }
   absl::StatusOr<std::uint64_t> OpenEpoch() override { return NotFaked(); }
+  absl::Status ConfirmClock() override { return absl::OkStatus(); }
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override { return NotFaked(); }
   absl::StatusOr<server::ExportedFile> ExportToFile() override { return NotFaked(); }
   v1::GetStatsResponse Stats() const override { return {}; }
@@ -224,6 +227,7 @@ class FakeModel final : public server::HostedModel {
   std::optional<server::BudgetUse> Budget() const override { return std::nullopt; }
   std::vector<server::LastingRefusal> Refusals() const override { return {}; }
   absl::Status CheckUpdate(const ModelSpec&) const override { return NotFaked(); }
+  absl::Status StoreConfig(const v1::ModelConfig&) override { return absl::OkStatus(); }
   void Retire() override {}
 
  private:
@@ -258,7 +262,7 @@ class FakeModel final : public server::HostedModel {
 };
 
 // Threads: safe.
-class FakeRegistry final : public server::ModelRegistry {
+class FakeRegistry final : public server::ModelAdministration {
  public:
   // The fake, which the registry owns.
   FakeModel& Add(ModelSpec spec) {
@@ -304,19 +308,46 @@ class FakeRegistry final : public server::ModelRegistry {
     return absent_;
   }
 
-  std::shared_ptr<server::HostedModel> Find(std::string_view name) const override {
+  std::shared_ptr<server::ServedModel> Find(std::string_view name) const override {
     std::lock_guard lock(mutex_);
     const auto found = models_.find(std::string(name));
     return found == models_.end() ? nullptr : found->second;
   }
-  std::vector<std::shared_ptr<server::HostedModel>> List() const override {
+  std::vector<std::shared_ptr<server::ServedModel>> List() const override {
     std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<server::HostedModel>> list;
+    std::vector<std::shared_ptr<server::ServedModel>> list;
     for (const auto& [name, model] : models_) list.push_back(model);
     return list;
   }
-  absl::Status AddConfigured(ModelSpec) override { return absl::UnimplementedError("not faked"); }
-  std::vector<server::AbsentModel> Configure(std::vector<ModelSpec>) override { return {}; }
+  bool KnowsAll() const override { return true; }
+  bool MayBeNew(std::string_view) const override { return false; }
+  absl::StatusOr<server::Standing> Stand(const std::string&, const InstanceId&) const override {
+    return absl::UnimplementedError("not faked");
+  }
+  bool hides_reports() const override {
+    const auto models = List();
+    return std::any_of(models.begin(), models.end(),
+                       [](const auto& model) { return HidesReports(model->spec().public_spec); });
+  }
+  bool HidesReportsOf(std::string_view name) const override {
+    if (const auto model = Find(name)) return HidesReports(model->spec().public_spec);
+    const auto alias = FindAlias(name);
+    return alias == nullptr ? hides_reports() : alias->hides_reports;
+  }
+  absl::Status AliasesStatus() const override { return absl::OkStatus(); }
+  std::vector<AliasSpec> ListAliases() const override { return {}; }
+  absl::StatusOr<AliasSpec> PutAlias(AliasSpec) override {
+    return absl::UnimplementedError("not faked");
+  }
+  absl::Status DeleteAlias(std::string_view) override {
+    return absl::UnimplementedError("not faked");
+  }
+  absl::Status MayUpdate(std::string_view) const override { return absl::OkStatus(); }
+  absl::StatusOr<std::uint64_t> OpenEpoch(std::string_view name) override {
+    const auto model = Find(name);
+    if (model == nullptr) return AbsenceOf(*this, name);
+    return model->owned() ? model->owned()->OpenEpoch() : OwnedElsewhere(*model);
+  }
   absl::StatusOr<std::shared_ptr<server::HostedModel>> Create(ModelSpec) override {
     return absl::UnimplementedError("not faked");
   }

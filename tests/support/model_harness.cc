@@ -52,7 +52,7 @@ ModelSpec WindowSpec(const std::string& more) {
       more);
 }
 
-Decision DecisionOf(const server::HostedModel& model, const Clock& clock, std::uint64_t number,
+Decision DecisionOf(const server::ServedModel& model, const Clock& clock, std::uint64_t number,
                     std::vector<double> features, const std::string& user) {
   Decision decision;
   decision.instance = model.instance();
@@ -68,14 +68,16 @@ Decision DecisionOf(const server::HostedModel& model, const Clock& clock, std::u
   return decision;
 }
 
-absl::StatusOr<std::vector<ReportResult>> ReportAll(server::HostedModel& model,
+absl::StatusOr<std::vector<ReportResult>> ReportAll(server::ServedModel& model,
                                                     std::vector<ReportedOutcome> outcomes) {
+  server::HostedModel* const owned = model.owned();
+  if (owned == nullptr) return server::OwnedElsewhere(model);
   std::promise<absl::StatusOr<std::vector<ReportResult>>> promise;
-  model.Report(std::move(outcomes), [&promise](auto results) { promise.set_value(results); });
+  owned->Report(std::move(outcomes), [&promise](auto results) { promise.set_value(results); });
   return promise.get_future().get();
 }
 
-absl::StatusOr<ReportResult> ReportOne(server::HostedModel& model, const Decision& decision,
+absl::StatusOr<ReportResult> ReportOne(server::ServedModel& model, const Decision& decision,
                                        std::optional<double> reward, std::uint32_t shown) {
   ReportedOutcome outcome{.decision = decision, .shown = shown};
   if (model.spec().public_spec.mode == v1::LOCAL_REWARD) {

@@ -25,13 +25,13 @@ ModelSpec LocalColinSpec(const std::string& more = "");
 ModelSpec WindowSpec(const std::string& more = "");
 
 // A decision of this model now, with one arm. `number` makes the id.
-Decision DecisionOf(const server::HostedModel& model, const Clock& clock, std::uint64_t number,
+Decision DecisionOf(const server::ServedModel& model, const Clock& clock, std::uint64_t number,
                     std::vector<double> features, const std::string& user = "");
 
 // Reports and waits for the answer.
-absl::StatusOr<std::vector<ReportResult>> ReportAll(server::HostedModel& model,
+absl::StatusOr<std::vector<ReportResult>> ReportAll(server::ServedModel& model,
                                                     std::vector<ReportedOutcome> outcomes);
-absl::StatusOr<ReportResult> ReportOne(server::HostedModel& model, const Decision& decision,
+absl::StatusOr<ReportResult> ReportOne(server::ServedModel& model, const Decision& decision,
                                        std::optional<double> reward, std::uint32_t shown = 0);
 // The code, or UNSPECIFIED when the call failed.
 v1::OutcomeCode CodeOf(const absl::StatusOr<ReportResult>& result);

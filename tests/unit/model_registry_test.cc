@@ -70,15 +70,15 @@ TEST_F(ModelRegistryTest, CreatedModelsComeBackConfiguredOnesAreGivenAnew) {
   ASSERT_THAT(registry_->Create(Named("b", "exploration { alpha: 0.75 }")), IsOk());
   ASSERT_THAT(registry_->AddConfigured(Named("a")), IsOk());
   EXPECT_THAT(Names(), ElementsAre("a", "b"));
-  Feed(*registry_->Find("a"), clock_, 3);
-  Feed(*registry_->Find("b"), clock_, 5);
+  Feed(*registry_->FindOwned("a"), clock_, 3);
+  Feed(*registry_->FindOwned("b"), clock_, 5);
   Open();
   EXPECT_THAT(Names(), ElementsAre("b"));
-  EXPECT_EQ(registry_->Find("a"), nullptr);
-  EXPECT_EQ(registry_->Find("b")->Stats().reports_applied(), 5);
-  EXPECT_EQ(NodeOf(*registry_->Find("b")->posterior(), 0).alpha, 0.75);
+  EXPECT_EQ(registry_->FindOwned("a"), nullptr);
+  EXPECT_EQ(registry_->FindOwned("b")->Stats().reports_applied(), 5);
+  EXPECT_EQ(NodeOf(*registry_->FindOwned("b")->posterior(), 0).alpha, 0.75);
   ASSERT_THAT(registry_->AddConfigured(Named("a")), IsOk());
-  EXPECT_EQ(registry_->Find("a")->Stats().reports_applied(), 3);
+  EXPECT_EQ(registry_->FindOwned("a")->Stats().reports_applied(), 3);
 }
 
 TEST_F(ModelRegistryTest, NamesAreUniqueAndNumbersBounded) {
@@ -95,25 +95,25 @@ TEST_F(ModelRegistryTest, NamesAreUniqueAndNumbersBounded) {
 TEST_F(ModelRegistryTest, StateOfAFormerlyConfiguredModelIsNotOverwritten) {
   Open();
   ASSERT_THAT(registry_->AddConfigured(Named("a")), IsOk());
-  Feed(*registry_->Find("a"), clock_, 3);
+  Feed(*registry_->FindOwned("a"), clock_, 3);
   Open();
   EXPECT_THAT(registry_->Create(Named("a")), StatusIs(absl::StatusCode::kFailedPrecondition));
   ASSERT_THAT(registry_->AddConfigured(Named("a")), IsOk());
-  EXPECT_EQ(registry_->Find("a")->Stats().reports_applied(), 3);
+  EXPECT_EQ(registry_->FindOwned("a")->Stats().reports_applied(), 3);
 }
 
 TEST_F(ModelRegistryTest, DeleteRemovesEverythingAndFreesTheName) {
   Open();
   ASSERT_THAT(registry_->Create(Named("a")), IsOk());
-  Feed(*registry_->Find("a"), clock_, 3);
-  const auto before = registry_->Find("a")->instance();
+  Feed(*registry_->FindOwned("a"), clock_, 3);
+  const auto before = registry_->FindOwned("a")->instance();
   ASSERT_THAT(registry_->Delete("a"), IsOk());
   EXPECT_FALSE(std::filesystem::exists(folder_.File("models/a")));
-  EXPECT_EQ(registry_->Find("a"), nullptr);
+  EXPECT_EQ(registry_->FindOwned("a"), nullptr);
   EXPECT_THAT(registry_->Delete("a"), StatusIs(absl::StatusCode::kNotFound));
   ASSERT_THAT(registry_->Create(Named("a")), IsOk());
-  EXPECT_NE(registry_->Find("a")->instance(), before);
-  EXPECT_EQ(registry_->Find("a")->Stats().reports_applied(), 0);
+  EXPECT_NE(registry_->FindOwned("a")->instance(), before);
+  EXPECT_EQ(registry_->FindOwned("a")->Stats().reports_applied(), 0);
   ASSERT_THAT(registry_->AddConfigured(Named("b")), IsOk());
   EXPECT_THAT(registry_->Delete("b"), StatusIs(absl::StatusCode::kFailedPrecondition));
 }
@@ -121,7 +121,7 @@ TEST_F(ModelRegistryTest, DeleteRemovesEverythingAndFreesTheName) {
 TEST_F(ModelRegistryTest, AnImportedCopyHasTheStateUnderANewInstance) {
   Open();
   ASSERT_THAT(registry_->Create(Named("a")), IsOk());
-  HostedModel& original = *registry_->Find("a");
+  HostedModel& original = *registry_->FindOwned("a");
   Feed(original, clock_, 5);
   v1::PutArmsResponse response;
   ASSERT_THAT(original.PutArms(std::vector<server::CatalogueArm>{{3, {0.5, 0}, {"t"}}}, &response),
@@ -131,8 +131,8 @@ TEST_F(ModelRegistryTest, AnImportedCopyHasTheStateUnderANewInstance) {
   ASSERT_THAT(registry_->Import("copy", *exported), IsOk());
   for (const bool restarted : {false, true}) {
     if (restarted) Open();
-    HostedModel& copy = *registry_->Find("copy");
-    EXPECT_NE(copy.instance(), registry_->Find("a")->instance());
+    HostedModel& copy = *registry_->FindOwned("copy");
+    EXPECT_NE(copy.instance(), registry_->FindOwned("a")->instance());
     EXPECT_EQ(copy.spec().public_spec.name, "copy");
     EXPECT_THAT(copy.ResolveUser("ann"), ::testing::Not(StatusIs(absl::StatusCode::kNotFound)));
     EXPECT_EQ(StatisticsOf(copy)[0].events, 5 + (restarted ? 1 : 0));
@@ -150,7 +150,7 @@ TEST_F(ModelRegistryTest, AnImportedCopyHasTheStateUnderANewInstance) {
 TEST_F(ModelRegistryTest, AHeaderIsEnoughToSayWhyAnExportIsNotTaken) {
   Open();
   ASSERT_THAT(registry_->Create(Named("a")), IsOk());
-  const std::string exported = *registry_->Find("a")->Export();
+  const std::string exported = *registry_->FindOwned("a")->Export();
   const v1::ExportHeader good = *server::HeaderOfExport(exported);
   EXPECT_THAT(registry_->CheckImport("b", good), IsOk());
 
@@ -212,7 +212,7 @@ TEST_F(ModelRegistryTest, ACentralModelIsNotTakenWithoutItsServersKey) {
                   "name: 'a' dimension: 2 mode: CENTRAL_REWARD shared {}"
                   " privacy { epsilon: 2 delta: 1e-6 } reporting { one_per_decision: true }")),
               IsOk());
-  const std::string exported = *registry_->Find("a")->Export();
+  const std::string exported = *registry_->FindOwned("a")->Export();
   const v1::ExportHeader header = *server::HeaderOfExport(exported);
   EXPECT_THAT(registry_->CheckImport("b", header), IsOk());
   registry_.reset();
@@ -232,7 +232,7 @@ TEST_F(ModelRegistryTest, ACentralModelIsNotTakenWithoutItsServersKey) {
 TEST_F(ModelRegistryTest, AnExportThatIsNotItsHeadersIsNotTaken) {
   Open();
   ASSERT_THAT(registry_->Create(Named("a")), IsOk());
-  const std::string exported = *registry_->Find("a")->Export();
+  const std::string exported = *registry_->FindOwned("a")->Export();
   v1::ExportHeader header = *server::HeaderOfExport(exported);
   header.set_arms(1);
   EXPECT_THAT(registry_->Import("b", exported, &header),
@@ -254,10 +254,10 @@ TEST_F(ModelRegistryTest, AnExportNeedsRoomOnItsDiskAndLeavesNoFile) {
   };
   const std::set<std::string> files = before();
   free_bytes_ = 10;
-  EXPECT_THAT(registry_->Find("a")->ExportToFile(),
+  EXPECT_THAT(registry_->FindOwned("a")->ExportToFile(),
               StatusIs(absl::StatusCode::kResourceExhausted, "an export of "));
   free_bytes_ = std::uint64_t{1} << 40;
-  const auto exported = registry_->Find("a")->ExportToFile();
+  const auto exported = registry_->FindOwned("a")->ExportToFile();
   ASSERT_THAT(exported, IsOk());
   EXPECT_EQ(before(), files);
   EXPECT_EQ(exported->header.bytes(), exported->file.size());
@@ -284,8 +284,8 @@ TEST_F(ModelRegistryTest, WhatAKillLeftIsGoneAfterTheNextStart) {
 TEST_F(ModelRegistryTest, ManyImportsAtOnceKeepNamesAndNumbersInBounds) {
   Open();
   ASSERT_THAT(registry_->Create(Named("a")), IsOk());
-  Feed(*registry_->Find("a"), clock_, 5);
-  const std::string exported = *registry_->Find("a")->Export();
+  Feed(*registry_->FindOwned("a"), clock_, 5);
+  const std::string exported = *registry_->FindOwned("a")->Export();
   std::atomic<int> made = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
@@ -308,7 +308,7 @@ TEST_F(ModelRegistryTest, ManyImportsAtOnceKeepNamesAndNumbersInBounds) {
 TEST_F(ModelRegistryTest, BadImportsLeaveNothingBehind) {
   Open();
   ASSERT_THAT(registry_->Create(Named("a")), IsOk());
-  std::string exported = *registry_->Find("a")->Export();
+  std::string exported = *registry_->FindOwned("a")->Export();
   EXPECT_THAT(registry_->Import("a", exported), StatusIs(absl::StatusCode::kAlreadyExists));
   EXPECT_THAT(registry_->Import("../x", exported), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(registry_->Import("b", exported.substr(1)), StatusIs(absl::StatusCode::kDataLoss));
@@ -330,7 +330,7 @@ TEST_F(ModelRegistryTest, HalfMadeAndHalfDeletedFoldersAreRemovedAtTheStart) {
 TEST_F(ModelRegistryTest, ADamagedModelLeavesTheOthersServing) {
   Open();
   for (const char* name : {"a", "b", "c"}) ASSERT_THAT(registry_->Create(Named(name)), IsOk());
-  Feed(*registry_->Find("c"), clock_, 3);
+  Feed(*registry_->FindOwned("c"), clock_, 3);
   registry_.reset();
   const auto damage = [&](const std::string& file) {
     std::string bytes = *ReadFile(folder_.File(file), 1 << 20);
@@ -341,7 +341,7 @@ TEST_F(ModelRegistryTest, ADamagedModelLeavesTheOthersServing) {
   damage("models/b/identity");
   Open();
   EXPECT_THAT(Names(), ElementsAre("c"));
-  EXPECT_EQ(registry_->Find("c")->Stats().reports_applied(), 3);
+  EXPECT_EQ(registry_->FindOwned("c")->Stats().reports_applied(), 3);
   std::vector<std::string> absent;
   for (const auto& model : registry_->Absent()) {
     absent.push_back(model.name);
@@ -372,11 +372,11 @@ TEST_F(ModelRegistryTest, ADamagedModelLeavesTheOthersServing) {
 TEST_F(ModelRegistryTest, AnUpdateTakesWhatARestartMayChange) {
   Open();
   ASSERT_THAT(registry_->Create(Named("a", "exploration { alpha: 0.75 }")), IsOk());
-  Feed(*registry_->Find("a"), clock_, 4);
-  const std::shared_ptr<HostedModel> former = registry_->Find("a");
+  Feed(*registry_->FindOwned("a"), clock_, 4);
+  const std::shared_ptr<HostedModel> former = registry_->FindOwned("a");
   const auto updated = registry_->Update(Named("a", "exploration { alpha: 0.25 } arms_max: 7"));
   ASSERT_THAT(updated, IsOk());
-  EXPECT_EQ(registry_->Find("a"), *updated);
+  EXPECT_EQ(registry_->FindOwned("a"), *updated);
   EXPECT_EQ((*updated)->instance(), former->instance());
   EXPECT_EQ((*updated)->spec().arms_max, 7);
   EXPECT_EQ((*updated)->Stats().reports_applied(), 4);
@@ -401,16 +401,16 @@ TEST_F(ModelRegistryTest, AnUpdateTakesWhatARestartMayChange) {
   EXPECT_EQ(CodeOf(ReportOne(**updated, DecisionOf(**updated, clock_, 60, {1, 0}, "bob"), 1)),
             v1::APPLIED);
   Open();
-  EXPECT_EQ(registry_->Find("a")->spec().arms_max, 7);
-  EXPECT_EQ(registry_->Find("a")->Stats().reports_applied(), 6);
+  EXPECT_EQ(registry_->FindOwned("a")->spec().arms_max, 7);
+  EXPECT_EQ(registry_->FindOwned("a")->Stats().reports_applied(), 6);
 }
 
 TEST_F(ModelRegistryTest, ConfigureOpensUpdatesAndCloses) {
   Open();
   ASSERT_THAT(registry_->Configure({Named("a"), Named("b")}), IsEmpty());
-  Feed(*registry_->Find("a"), clock_, 3);
-  const auto a = registry_->Find("a");
-  const auto b = registry_->Find("b");
+  Feed(*registry_->FindOwned("a"), clock_, 3);
+  const auto a = registry_->FindOwned("a");
+  const auto b = registry_->FindOwned("b");
   EXPECT_THAT(registry_->Update(Named("a", "arms_max: 7")),
               StatusIs(absl::StatusCode::kFailedPrecondition, "SIGHUP"));
   // One model that cannot be taken, one as before, one changed.
@@ -421,15 +421,15 @@ TEST_F(ModelRegistryTest, ConfigureOpensUpdatesAndCloses) {
   EXPECT_EQ(failed[0].name, "b");
   EXPECT_THAT(failed[0].why, StatusIs(absl::StatusCode::kInvalidArgument, "dimension"));
   EXPECT_THAT(Names(), ElementsAre("a", "b", "c"));
-  EXPECT_NE(registry_->Find("a"), a);
-  EXPECT_EQ(registry_->Find("a")->Stats().reports_applied(), 3);
-  EXPECT_EQ(registry_->Find("b"), b);
-  const auto c = registry_->Find("c");
+  EXPECT_NE(registry_->FindOwned("a"), a);
+  EXPECT_EQ(registry_->FindOwned("a")->Stats().reports_applied(), 3);
+  EXPECT_EQ(registry_->FindOwned("b"), b);
+  const auto c = registry_->FindOwned("c");
   ASSERT_THAT(registry_->Configure({Named("c")}), IsEmpty());
   EXPECT_THAT(Names(), ElementsAre("c"));
-  EXPECT_EQ(registry_->Find("c"), c);
+  EXPECT_EQ(registry_->FindOwned("c"), c);
   ASSERT_THAT(registry_->Configure({Named("a"), Named("c")}), IsEmpty());
-  EXPECT_EQ(registry_->Find("a")->Stats().reports_applied(), 3);
+  EXPECT_EQ(registry_->FindOwned("a")->Stats().reports_applied(), 3);
 }
 
 // A server takes calls before it has looked at its models: a device that is told NOT_FOUND then
@@ -449,17 +449,17 @@ TEST_F(ModelRegistryTest, NoModelIsUnknownBeforeAllAreKnown) {
 TEST_F(ModelRegistryTest, AnUpdateThatCannotBeOpenedLeavesTheModelAsItWas) {
   Open();
   ASSERT_THAT(registry_->Configure({Named("a")}), IsEmpty());
-  Feed(*registry_->Find("a"), clock_, 3);
+  Feed(*registry_->FindOwned("a"), clock_, 3);
   ModelSpec broken = Named("a", "arms_max: 7");
   broken.arms_file = folder_.File("missing.tsv");
   const auto failed = registry_->Configure({broken});
   ASSERT_THAT(failed, ::testing::SizeIs(1));
   EXPECT_THAT(failed[0].why, StatusIs(absl::StatusCode::kNotFound, "missing.tsv"));
-  ASSERT_NE(registry_->Find("a"), nullptr);
-  EXPECT_EQ(registry_->Find("a")->Stats().reports_applied(), 3);
-  Feed(*registry_->Find("a"), clock_, 0);
-  EXPECT_EQ(CodeOf(ReportOne(*registry_->Find("a"),
-                             DecisionOf(*registry_->Find("a"), clock_, 70, {1, 0}, "ann"), 1)),
+  ASSERT_NE(registry_->FindOwned("a"), nullptr);
+  EXPECT_EQ(registry_->FindOwned("a")->Stats().reports_applied(), 3);
+  Feed(*registry_->FindOwned("a"), clock_, 0);
+  EXPECT_EQ(CodeOf(ReportOne(*registry_->FindOwned("a"),
+                             DecisionOf(*registry_->FindOwned("a"), clock_, 70, {1, 0}, "ann"), 1)),
             v1::APPLIED);
 }
 
@@ -468,7 +468,7 @@ TEST_F(ModelRegistryTest, RefusalsThatLastAreSaid) {
   ASSERT_THAT(registry_->Create(SpecOf("name: 'a' dimension: 2 mode: NON_PRIVATE "
                                        "independent { users_max: 1 }")),
               IsOk());
-  HostedModel& model = *registry_->Find("a");
+  HostedModel& model = *registry_->FindOwned("a");
   Feed(model, clock_, 1);
   EXPECT_THAT(model.Refusals(), IsEmpty());  // as many as may be, and nobody was refused
   EXPECT_EQ(CodeOf(ReportOne(model, DecisionOf(model, clock_, 9, {1, 0}, "bob"), 1)), v1::REJECTED);

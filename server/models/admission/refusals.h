@@ -47,7 +47,7 @@ struct RefusalLimits {
   std::uint64_t ids_max = 0;  // decisions_open_max
   int users_max = 0;
 };
-// In the order of kRefusalReasons. `health`: HostedModel::Health. `disbelieved`: Clock's.
+// In the order of kRefusalReasons. `health`: ObservedModel::Health. `disbelieved`: Clock's.
 std::vector<LastingRefusal> RefusalsOf(const GateRefusals& gate, const RefusalLimits& limits,
                                        const absl::Status& health, absl::Duration disbelieved);
 

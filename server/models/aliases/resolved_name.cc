@@ -5,13 +5,13 @@
 #include "common/base/own_number.h"
 #include "common/base/status.h"
 #include "server/models/aliases/share_of.h"
-#include "server/models/registry.h"
+#include "server/models/model_directory.h"
 
 namespace bandana::server {
 namespace {
 
 // 23 bits, so that what is shown fits into 63.
-std::uint64_t TagOf(const HostedModel& model) {
+std::uint64_t TagOf(const ServedModel& model) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, model.instance().data(), sizeof bits);
   return bits >> 9;
@@ -62,7 +62,7 @@ absl::StatusOr<ResolvedModel> ResolvedName::First() const {
   return At(0);
 }
 
-absl::StatusOr<ResolvedName> Resolve(const ModelRegistry& registry, std::string_view name) {
+absl::StatusOr<ResolvedName> Resolve(const ModelDirectory& registry, std::string_view name) {
   if (auto model = registry.Find(name); model != nullptr) return ResolvedName(std::move(model));
   if (auto alias = registry.FindAlias(name); alias != nullptr)
     return ResolvedName(std::move(alias));

@@ -12,24 +12,24 @@
 
 #include "absl/status/statusor.h"
 #include "common/design/alias.h"
-#include "server/models/hosted_model.h"
+#include "server/models/served_model.h"
 
 namespace bandana::server {
 
-class ModelRegistry;
+class ModelDirectory;
 
 // An alias with the models that are served under it. Immutable.
 struct BoundAlias {
   AliasSpec spec;
   // One per share. Null: absent, or its policy is not the alias's.
-  std::vector<std::shared_ptr<HostedModel>> models;
+  std::vector<std::shared_ptr<ServedModel>> models;
   std::vector<std::string> why;  // one per share, for operators: why it is null; else ""
-  bool hides_reports = false;    // of a model behind it: ModelRegistry::HidesReportsOf
+  bool hides_reports = false;    // of a model behind it: ModelDirectory::HidesReportsOf
 };
 
 // The model that answers a call, and the alias that the call named.
 struct ResolvedModel {
-  std::shared_ptr<HostedModel> model;       // never null
+  std::shared_ptr<ServedModel> model;       // never null
   std::shared_ptr<const BoundAlias> alias;  // that was asked for; null: the model's own name was
 
   // The policy that callers agree to under the name that was asked.
@@ -47,7 +47,7 @@ struct ResolvedModel {
 // A name in a call, looked up.
 class ResolvedName {
  public:
-  explicit ResolvedName(std::shared_ptr<HostedModel> model) : model_(std::move(model)) {}
+  explicit ResolvedName(std::shared_ptr<ServedModel> model) : model_(std::move(model)) {}
   explicit ResolvedName(std::shared_ptr<const BoundAlias> alias) : alias_(std::move(alias)) {}
 
   // Null: a model by its own name.
@@ -59,19 +59,19 @@ class ResolvedName {
   // Who answers what all of them would say alike: the first that is served.
   absl::StatusOr<ResolvedModel> First() const;
   // All of them; null: one that is not served now.
-  std::span<const std::shared_ptr<HostedModel>> Models() const {
+  std::span<const std::shared_ptr<ServedModel>> Models() const {
     return alias_ == nullptr ? std::span(&model_, 1) : std::span(alias_->models);
   }
 
  private:
   absl::StatusOr<ResolvedModel> At(std::size_t share) const;
 
-  std::shared_ptr<HostedModel> model_;
+  std::shared_ptr<ServedModel> model_;
   std::shared_ptr<const BoundAlias> alias_;
 };
 
 // The one place where a name becomes a model. Waits for nobody. Errors: INVALID_ARGUMENT no name;
 // AbsenceOf.
-absl::StatusOr<ResolvedName> Resolve(const ModelRegistry& registry, std::string_view name);
+absl::StatusOr<ResolvedName> Resolve(const ModelDirectory& registry, std::string_view name);
 
 }  // namespace bandana::server

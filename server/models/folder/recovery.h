@@ -37,7 +37,7 @@ absl::StatusOr<std::string> ReadIdentityFile(const StateStore& state);
 // Writes the identity durably. Errors: as StateStore::Write.
 absl::Status WriteIdentity(StateStore& state, const Identity& identity);
 
-// As HostedModel::CheckUpdate, of the model whose state this is.
+// As ServedModel::CheckUpdate, of the model whose state this is.
 absl::Status CheckStored(const StateStore& state, const ModelSpec& spec);
 
 // Whether what the log and the state of such a model hold must not lie in clear where others can

@@ -157,16 +157,16 @@ absl::Status AliasTable::Replace(Aliases next) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::shared_ptr<HostedModel>>> AliasTable::CheckShares(
+absl::StatusOr<std::vector<std::shared_ptr<ServedModel>>> AliasTable::CheckShares(
     const AliasSpec& alias, const WhyAbsent& absence) const {
-  std::vector<std::shared_ptr<HostedModel>> models;
+  std::vector<std::shared_ptr<ServedModel>> models;
   std::vector<const ModelSpec*> specs;
   for (std::size_t i = 0; i < alias.shares.size(); ++i) {
     const std::string& name = alias.shares[i].model;
     if (name == alias.name || aliases_.contains(name)) {
       return InvalidArgument("shares[", i, "].model: ", name, " is an alias, not a model");
     }
-    std::shared_ptr<HostedModel> model = models_.Find(name);
+    std::shared_ptr<ServedModel> model = models_.Find(name);
     if (model == nullptr) return absence(name);
     specs.push_back(&model->spec());
     models.push_back(std::move(model));

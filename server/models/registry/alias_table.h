@@ -65,7 +65,7 @@ class AliasTable {
   // Durably, unless the file cannot be read.
   absl::Status Replace(Aliases next);
   // The models of an alias that is to be. Errors: those of Put.
-  absl::StatusOr<std::vector<std::shared_ptr<HostedModel>>> CheckShares(
+  absl::StatusOr<std::vector<std::shared_ptr<ServedModel>>> CheckShares(
       const AliasSpec& alias, const WhyAbsent& absence) const;
   // In which field the policy of an alias differs from this one, where a model of it can say.
   std::string PolicyChange(const AliasSpec& alias, const PublicSpec& next) const;

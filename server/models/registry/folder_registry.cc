@@ -151,9 +151,9 @@ void FolderRegistry::Recover() {
   }
 }
 
-absl::Status FolderRegistry::CheckOwned(std::string_view name, const ModelEntry& entry) {
-  if (entry.opened.followed == nullptr) return absl::OkStatus();
-  return Unavailable("another server owns model ", ToAbsl(name), " now; try again");
+absl::Status FolderRegistry::CheckOwned(const ModelEntry& entry) {
+  const bool elsewhere = entry.model() != nullptr && entry.opened.owned == nullptr;
+  return elsewhere ? OwnedElsewhere(*entry.model()) : absl::OkStatus();
 }
 
 absl::Status FolderRegistry::MayUpdate(std::string_view name) const {
@@ -163,20 +163,20 @@ absl::Status FolderRegistry::MayUpdate(std::string_view name) const {
     return FailedPrecondition("model ", ToAbsl(name),
                               " is in the configuration file; change it there, and send SIGHUP");
   }
-  return CheckOwned(name, *entry);
+  return CheckOwned(*entry);
 }
 
 absl::StatusOr<std::shared_ptr<HostedModel>> FolderRegistry::Update(ModelSpec spec) {
   const std::lock_guard lock(changes_);
   const std::string name = spec.public_spec.name;
   BANDANA_RETURN_IF_ERROR(MayUpdate(name));
-  const std::shared_ptr<HostedModel> model = Find(name);
+  const std::shared_ptr<ServedModel> model = Find(name);
   if (model == nullptr) return AbsenceOf(*this, name);
   BANDANA_RETURN_IF_ERROR(model->CheckUpdate(spec));
   BANDANA_RETURN_IF_ERROR(aliases_.MayBecome(name, model->spec().public_spec, spec.public_spec));
   BANDANA_RETURN_IF_ERROR(opener_.Try(spec));
   BANDANA_RETURN_IF_ERROR(loader_.Reopen(name, std::move(spec)));
-  return Find(name);
+  return FindOwned(name);
 }
 
 absl::StatusOr<std::shared_ptr<HostedModel>> FolderRegistry::Create(ModelSpec spec) {
@@ -185,14 +185,16 @@ absl::StatusOr<std::shared_ptr<HostedModel>> FolderRegistry::Create(ModelSpec sp
 }
 
 absl::StatusOr<std::uint64_t> FolderRegistry::OpenEpoch(std::string_view name) {
-  std::shared_ptr<HostedModel> model = Find(name);
-  if (model != nullptr && !model->owner()) return model->OpenEpoch();
+  if (const auto owned = FindOwned(name)) return owned->OpenEpoch();
   const std::lock_guard lock(changes_);
   const std::optional<ModelEntry> entry = models_.EntryOf(name);
-  if (!entry || !IsNeedsEpoch(entry->why)) return ModelRegistry::OpenEpoch(name);
+  if (!entry || !IsNeedsEpoch(entry->why)) {
+    if (const auto owned = FindOwned(name)) return owned->OpenEpoch();  // by now
+    return entry && entry->model() != nullptr ? OwnedElsewhere(*entry->model())
+                                              : AbsenceOf(*this, name);
+  }
   // A model that nobody may own is followed meanwhile.
   if (entry->model() != nullptr) entry->model()->Retire();
-  model.reset();
   BANDANA_ASSIGN_OR_RETURN(const OpenedModel opened,
                            loader_.Add(*entry->spec, entry->configured, OpenAs::kAcceptLost));
   Warn(std::string(name), "is served again, in a new epoch: every user was charged once more");
@@ -208,9 +210,9 @@ absl::Status FolderRegistry::Delete(std::string_view name) {
     return FailedPrecondition("model ", ToAbsl(name),
                               " is in the configuration file; remove it there");
   }
-  BANDANA_RETURN_IF_ERROR(CheckOwned(name, *entry));
+  BANDANA_RETURN_IF_ERROR(CheckOwned(*entry));
   BANDANA_RETURN_IF_ERROR(aliases_.MayLeave(name));
-  const std::weak_ptr<HostedModel> model = entry->model();
+  const std::weak_ptr<ServedModel> model = entry->model();
   entry.reset();
   models_.Remove(std::string(name));
   AwaitRelease(model);

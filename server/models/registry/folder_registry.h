@@ -34,13 +34,14 @@ class FolderRegistry final : public ModelRegistry {
   // watch other servers. Errors: UNAVAILABLE I/O.
   absl::Status Start();
 
-  std::shared_ptr<HostedModel> Find(std::string_view name) const override {
+  std::shared_ptr<ServedModel> Find(std::string_view name) const override {
     return models_.Find(name);
   }
-  std::vector<std::shared_ptr<HostedModel>> List() const override { return models_.List(); }
+  std::vector<std::shared_ptr<ServedModel>> List() const override { return models_.List(); }
   std::vector<AbsentModel> Absent() const override { return models_.Absent(); }
   bool MayBeNew(std::string_view name) const override;
-  absl::StatusOr<Standing> Stand(const std::string& model, const InstanceId& instance) override {
+  absl::StatusOr<Standing> Stand(const std::string& model,
+                                 const InstanceId& instance) const override {
     return standings_.Stand(model, instance, models_.Find(model).get());
   }
   bool KnowsAll() const override { return named_ && loader_.knows_stored(); }
@@ -83,7 +84,7 @@ class FolderRegistry final : public ModelRegistry {
   // Whether a model has the name, or is about to have it.
   bool IsTaken(std::string_view name) const;
   // Errors: UNAVAILABLE another server owns it.
-  static absl::Status CheckOwned(std::string_view name, const ModelEntry& entry);
+  static absl::Status CheckOwned(const ModelEntry& entry);
   void Warn(const std::string& name, const std::string& message) const {
     options_.warn(name, message);
   }

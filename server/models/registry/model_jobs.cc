@@ -30,7 +30,7 @@ std::vector<AbsentModel> RunAll(ModelJobs jobs) {
   return failed;
 }
 
-void AwaitRelease(const std::weak_ptr<HostedModel>& model) {
+void AwaitRelease(const std::weak_ptr<ServedModel>& model) {
   const auto give_up = std::chrono::steady_clock::now() + kReleaseTime;
   while (!model.expired() && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

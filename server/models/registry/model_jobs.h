@@ -20,6 +20,6 @@ std::vector<AbsentModel> RunAll(ModelJobs jobs);
 
 // Waits until nobody uses a model that is not found any more: calls in flight take milliseconds.
 // Gives up after 10 s.
-void AwaitRelease(const std::weak_ptr<HostedModel>& model);
+void AwaitRelease(const std::weak_ptr<ServedModel>& model);
 
 }  // namespace bandana::server

@@ -142,7 +142,9 @@ absl::Status ModelLoader::Reopen(const std::string& name, ModelSpec spec) {
                    .fingerprint = FingerprintOf(spec)};
   absl::StatusOr<OpenedModel> opened = opener_.Open(std::move(spec), as);
   absl::Status done = opened.status();
-  if (done.ok() && !entry.configured) done = opened->model->StoreConfig(entry.spec->config);
+  if (done.ok() && !entry.configured && opened->owned != nullptr) {
+    done = opened->owned->StoreConfig(entry.spec->config);
+  }
   if (done.ok()) {
     entry.opened = *std::move(opened);
     models_.Set(name, std::move(entry));

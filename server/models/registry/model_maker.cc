@@ -97,7 +97,7 @@ absl::StatusOr<std::shared_ptr<HostedModel>> ModelMaker::Finish(ModelSpec spec,
   }
   absl::StatusOr<OpenedModel> opened =
       loader_.Add(std::move(spec), /*configured=*/false, OpenAs::kOwner);
-  if (opened.ok()) return opened->model;
+  if (opened.ok()) return std::shared_ptr<HostedModel>(opened->model, opened->owned);
   models_.Remove(name);
   folders_.Remove(folder).IgnoreError();
   return opened.status();

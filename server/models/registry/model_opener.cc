@@ -26,9 +26,10 @@ absl::StatusOr<OpenedModel> ModelOpener::OpenOwned(ModelSpec spec, OpenAs as,
   options.followed = std::move(followed);
   options.doubt = standings_.Vouch(spec, /*ask=*/accepts, options.elsewhere);
   if (!options.doubt.ok() && !(accepts && IsNeedsEpoch(options.doubt))) return options.doubt;
-  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<HostedModel> opened,
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<ServedModel> opened,
                            options_.open(std::move(spec), folder, clock_, options));
-  return OpenedModel{.model = std::move(opened)};
+  HostedModel* const owned = opened->owned();
+  return OpenedModel{.model = std::move(opened), .owned = owned};
 }
 
 absl::StatusOr<OpenedModel> ModelOpener::OpenShared(ModelSpec spec) {
@@ -66,7 +67,8 @@ absl::StatusOr<OpenedModel> ModelOpener::OpenFollowed(ModelSpec spec, const Shar
   BANDANA_ASSIGN_OR_RETURN(
       std::shared_ptr<FollowedModel> model,
       FollowedModel::Open(std::move(spec), folders_.PathOf(name), clock_, options, seen));
-  return OpenedModel{.model = model, .followed = model};
+  FollowedModel* const followed = model.get();
+  return OpenedModel{.model = std::move(model), .followed = followed};
 }
 
 absl::Status ModelOpener::Try(ModelSpec spec) const {

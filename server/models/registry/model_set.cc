@@ -49,14 +49,14 @@ std::optional<ModelEntry> ModelSet::EntryOf(std::string_view name) const {
   return found == models->end() ? std::nullopt : std::optional(found->second);
 }
 
-std::shared_ptr<HostedModel> ModelSet::Find(std::string_view name) const {
+std::shared_ptr<ServedModel> ModelSet::Find(std::string_view name) const {
   const auto models = models_.load();
   const auto found = models->find(name);
   return found == models->end() ? nullptr : found->second.model();
 }
 
-std::vector<std::shared_ptr<HostedModel>> ModelSet::List() const {
-  std::vector<std::shared_ptr<HostedModel>> list;
+std::vector<std::shared_ptr<ServedModel>> ModelSet::List() const {
+  std::vector<std::shared_ptr<ServedModel>> list;
   const auto models = models_.load();  // kept: another thread may replace it meanwhile
   for (const auto& [name, entry] : *models) {
     if (entry.model() != nullptr) list.push_back(entry.model());

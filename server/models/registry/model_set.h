@@ -17,15 +17,16 @@
 #include "common/base/status.h"
 #include "common/design/model_spec.h"
 #include "server/models/hosted_model.h"
-#include "server/models/registry.h"
+#include "server/models/model_directory.h"
 #include "server/models/replicas/followed_model.h"
 
 namespace bandana::server {
 
-// An opened model: `followed` is the same object where another server owns the model, else null.
+// An opened model, and the same object by its role.
 struct OpenedModel {
-  std::shared_ptr<HostedModel> model;
-  std::shared_ptr<FollowedModel> followed;
+  std::shared_ptr<ServedModel> model;
+  HostedModel* owned = nullptr;       // null: another server owns it
+  FollowedModel* followed = nullptr;  // null: this server owns it
 };
 
 struct ModelEntry {
@@ -38,7 +39,7 @@ struct ModelEntry {
   bool retired = false;                   // another server owns it, and it is not followed yet
   bool differs = false;                   // it is absent: its owner computes something else
 
-  const std::shared_ptr<HostedModel>& model() const { return opened.model; }
+  const std::shared_ptr<ServedModel>& model() const { return opened.model; }
   // Whether it hides reports (HidesReports). The worst is assumed of a model whose configuration
   // nobody can read.
   bool MayHideReports() const;
@@ -65,8 +66,8 @@ class ModelSet {
 
   std::shared_ptr<const Models> All() const { return models_.load(); }
   std::optional<ModelEntry> EntryOf(std::string_view name) const;
-  std::shared_ptr<HostedModel> Find(std::string_view name) const;  // null: unknown or absent
-  std::vector<std::shared_ptr<HostedModel>> List() const;          // by name
+  std::shared_ptr<ServedModel> Find(std::string_view name) const;  // null: unknown or absent
+  std::vector<std::shared_ptr<ServedModel>> List() const;          // by name
   std::vector<AbsentModel> Absent() const;                         // by name
   // Whether one of them hides reports, or may, be it absent.
   bool hides_reports() const { return hides_reports_; }

@@ -87,7 +87,7 @@ void RoleKeeper::Show(const StoreView& view) {
     if (opened.followed != nullptr) {
       const bool reached = shared.owner.empty() || !owner_reached || owner_reached(shared.owner);
       opened.followed->See(shared, reached);
-    } else if (opened.model->term() == shared.term && shared.owner != parts_.cluster.address()) {
+    } else if (opened.owned->term() == shared.term && shared.owner != parts_.cluster.address()) {
       parts_.cluster.Serve(shared.stored.log, shared.term);
     }
     parts_.standings.See(shared.stored.name, opened, shared, view);
@@ -109,7 +109,7 @@ std::map<std::string, ModelHere> RoleKeeper::Here(const StoreView& view) const {
       model.differs = entry.differs;
     } else if (entry.opened.followed == nullptr) {
       model.role = ModelHere::Role::kOwner;
-      model.term = entry.model()->term();
+      model.term = entry.opened.owned->term();
       model.retired = entry.retired;
     } else {
       model.role = ModelHere::Role::kFollower;
@@ -184,7 +184,7 @@ absl::Status RoleKeeper::Promote(const RoleJob& job) {
     }
     return FollowAnew(name);
   }
-  const std::int64_t term = opened->model->term();
+  const std::int64_t term = opened->owned->term();
   Warn(name, absl::StrCat("this server owns it now, under term ", term));
   BANDANA_RETURN_IF_ERROR(parts_.models.Replace(name, std::move(opened)));
   parts_.cluster.Serve(job.log, term);  // the others wait for it
@@ -201,7 +201,7 @@ absl::Status RoleKeeper::StepDown(const std::string& name) {
     before->retired = true;
     parts_.models.Set(name, *before);
   }
-  const std::weak_ptr<HostedModel> ends = before->model();
+  const std::weak_ptr<ServedModel> ends = before->model();
   before.reset();
   BANDANA_RETURN_IF_ERROR(FollowAnew(name));
   AwaitRelease(ends);  // gives the log back

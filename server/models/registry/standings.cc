@@ -37,7 +37,7 @@ void Standings::SetTouch(const InstanceId& instance, const std::string& place) {
   }
 }
 
-bool Standings::Knows(const HostedModel& model, const SharedModel& shared,
+bool Standings::Knows(const ServedModel& model, const SharedModel& shared,
                       const std::string& place) const {
   const bool asked = ask_others_ && DrawsNoise(model.spec()) && shared.last.sequence > 0;
   return !asked || TouchOf(model.instance()) == place;
@@ -45,7 +45,7 @@ bool Standings::Knows(const HostedModel& model, const SharedModel& shared,
 
 void Standings::See(const std::string& name, const OpenedModel& opened, const SharedModel& shared,
                     const StoreView& view) {
-  const HostedModel& model = *opened.model;
+  const ServedModel& model = *opened.model;
   if (!ask_others_ || !DrawsNoise(model.spec())) return;
   const InstanceId& instance = model.instance();
   if (opened.followed != nullptr) {
@@ -60,7 +60,7 @@ void Standings::See(const std::string& name, const OpenedModel& opened, const Sh
   } else {
     // Its releases of its own term are in the log, or the log was put back.
     const bool whole =
-        model.term() == shared.term && shared.last.sequence >= model.posterior()->version();
+        opened.owned->term() == shared.term && shared.last.sequence >= model.posterior()->version();
     SetTouch(instance, whole ? view.place : "");
   }
   NoteOthers(name, instance, view);
@@ -135,7 +135,7 @@ absl::Status Standings::CompareWithOwner(const FollowedModel& followed) const {
 }
 
 absl::StatusOr<Standing> Standings::Stand(const std::string& model, const InstanceId& instance,
-                                          const HostedModel* served) const {
+                                          const ServedModel* served) const {
   const bool a_name = !model.empty() && model.size() <= kModelNameBytesMax && model[0] != '.' &&
                       model.find('/') == std::string::npos;
   if (!a_name) return InvalidArgument("model: is no name of a model");

@@ -30,7 +30,7 @@ class Standings {
   // Whether others are asked of models whose releases have noise.
   bool asks_others() const { return ask_others_ != nullptr; }
   // Whether the model may be owned here as far as others are concerned. `place`: StoreView's.
-  bool Knows(const HostedModel& model, const SharedModel& shared, const std::string& place) const;
+  bool Knows(const ServedModel& model, const SharedModel& shared, const std::string& place) const;
   // At each look at the store. From one thread at a time.
   void See(const std::string& name, const OpenedModel& opened, const SharedModel& shared,
            const StoreView& view);
@@ -43,7 +43,7 @@ class Standings {
   absl::Status CompareWithOwner(const FollowedModel& followed) const;
   // ModelRegistry::Stand. `served`: the model as this server has it, or null.
   absl::StatusOr<Standing> Stand(const std::string& model, const InstanceId& instance,
-                                 const HostedModel* served) const;
+                                 const ServedModel* served) const;
 
  private:
   // The place of the store where this server knows the whole log; "": it does not.

@@ -238,51 +238,6 @@ std::vector<LastingRefusal> FollowedModel::Refusals() const {
   return RefusalsOf(GateRefusals(), {}, Health(), clock_.Disbelieved());
 }
 
-absl::Status FollowedModel::ForOwner() const {
-  return Unavailable("another server owns model ", spec_.public_spec.name, " now; try again");
-}
-
-void FollowedModel::Activate(std::vector<std::vector<Decision>> /*decisions*/, ReportDone done) {
-  done(ForOwner());
-}
-void FollowedModel::Report(std::vector<ReportedOutcome> /*outcomes*/, ReportDone done) {
-  done(ForOwner());
-}
-void FollowedModel::ReportCounters(std::vector<ReportedCounter> /*reports*/, ReportDone done) {
-  done(ForOwner());
-}
-void FollowedModel::ReportContexts(std::vector<ReportedContext> /*reports*/, ReportDone done) {
-  done(ForOwner());
-}
-absl::Status FollowedModel::PutArms(std::span<const CatalogueArm> /*arms*/,
-                                    v1::PutArmsResponse* /*response*/) {
-  return ForOwner();
-}
-absl::StatusOr<v1::RemoveArmsResponse> FollowedModel::RemoveArms(
-    std::span<const std::uint32_t> /*ids*/) {
-  return ForOwner();
-}
-absl::StatusOr<UserBatch> FollowedModel::NewUsers() const { return ForOwner(); }
-absl::Status FollowedModel::PutUsers(UserBatch& /*batch*/, v1::PutUsersResponse* /*response*/) {
-  return ForOwner();
-}
-absl::StatusOr<v1::DeleteUsersResponse> FollowedModel::DeleteUsers(
-    std::span<const std::string> /*ids*/) {
-  return ForOwner();
-}
-absl::StatusOr<v1::ListUsersResponse> FollowedModel::ListUsers(std::string_view /*after*/,
-                                                               std::uint32_t /*limit*/) const {
-  return ForOwner();
-}
-absl::StatusOr<v1::ExportUserResponse> FollowedModel::ExportUser(const std::string& /*id*/) {
-  return ForOwner();
-}
-absl::Status FollowedModel::PutGraph(const v1::Graph& /*graph*/) { return ForOwner(); }
-absl::StatusOr<std::uint64_t> FollowedModel::OpenEpoch() { return ForOwner(); }
-absl::StatusOr<v1::CheckpointResponse> FollowedModel::Checkpoint() {
-  return v1::CheckpointResponse();
-}
-absl::StatusOr<ExportedFile> FollowedModel::ExportToFile() { return ForOwner(); }
 absl::Status FollowedModel::CheckUpdate(const ModelSpec& spec) const {
   return CheckStored(*state_, spec);
 }

@@ -32,8 +32,8 @@ struct FollowOptions {
   std::function<void(const std::string& owner, std::span<const Decision> slots)> hand_decision;
 };
 
-// Threads: as HostedModel; See and Behind from one thread at a time.
-class FollowedModel final : public HostedModel {
+// Threads: as HostedModel; See from one thread at a time.
+class FollowedModel final : public ServedModel {
  public:
   // From the newest checkpoint in the store and the entries after it, up to where `seen` says that
   // the log ends. Errors: as HostedModel::Open; UNAVAILABLE the model is not complete yet;
@@ -63,6 +63,7 @@ class FollowedModel final : public HostedModel {
   }
   std::uint64_t applied() const { return loop_->applied(); }
 
+  HostedModel* owned() override { return nullptr; }
   std::optional<std::string> owner() const override { return *owner_.load(); }
   std::vector<ReleasedBy> Released() const override { return loop_->released(); }
   const ModelSpec& spec() const override { return spec_; }
@@ -70,7 +71,6 @@ class FollowedModel final : public HostedModel {
   const InstanceId& instance() const override { return instance_; }
   std::uint64_t epoch() const override { return loop_->epoch(); }
   absl::Time TimeAt(absl::Time /*now*/) const override { return clock_.Now(); }
-  absl::Status ConfirmClock() override { return ForOwner(); }
   std::shared_ptr<const ServedPosterior> posterior() const override { return loop_->posterior(); }
   std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }
   absl::StatusOr<int> ResolveUser(std::string_view user) const override;
@@ -101,24 +101,6 @@ class FollowedModel final : public HostedModel {
     retired_ = true;
     StopLoop();
   }
-
-  // For the owner.
-  void Activate(std::vector<std::vector<Decision>> decisions, ReportDone done) override;
-  void Report(std::vector<ReportedOutcome> outcomes, ReportDone done) override;
-  void ReportCounters(std::vector<ReportedCounter> reports, ReportDone done) override;
-  void ReportContexts(std::vector<ReportedContext> reports, ReportDone done) override;
-  absl::Status PutArms(std::span<const CatalogueArm>, v1::PutArmsResponse*) override;
-  absl::StatusOr<v1::RemoveArmsResponse> RemoveArms(std::span<const std::uint32_t>) override;
-  absl::StatusOr<UserBatch> NewUsers() const override;
-  absl::Status PutUsers(UserBatch&, v1::PutUsersResponse*) override;
-  absl::StatusOr<v1::DeleteUsersResponse> DeleteUsers(std::span<const std::string>) override;
-  absl::StatusOr<v1::ListUsersResponse> ListUsers(std::string_view, std::uint32_t) const override;
-  absl::StatusOr<v1::ExportUserResponse> ExportUser(const std::string&) override;
-  absl::Status PutGraph(const v1::Graph&) override;
-  absl::StatusOr<std::uint64_t> OpenEpoch() override;
-  // The owner writes it: nothing is to be done.
-  absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
-  absl::StatusOr<ExportedFile> ExportToFile() override;
   std::optional<BudgetUse> Budget() const override { return std::nullopt; }
   absl::Status CheckUpdate(const ModelSpec& spec) const override;
   int log_queue() const override { return 0; }
@@ -132,7 +114,6 @@ class FollowedModel final : public HostedModel {
   void StopLoop() {
     if (loop_ != nullptr) loop_->Stop();
   }
-  absl::Status ForOwner() const;
 
   const ModelSpec spec_;
   const Sha256Digest policy_{spec_.public_spec.PolicyHash()};

@@ -60,7 +60,7 @@ void SetEffects(const v1::GetStatsResponse& stats, ModelView& view) {
   }
 }
 
-ModelView ViewOf(const HostedModel& model, const EffectLooks& looks) {
+ModelView ViewOf(const ServedModel& model, const EffectLooks& looks) {
   const PublicSpec& spec = model.spec().public_spec;
   const v1::GetStatsResponse stats = model.Stats();
   ModelView view;

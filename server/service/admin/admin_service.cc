@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,7 +39,7 @@ const std::string& NameIn(const Request& request) {
 }
 const std::string& NameIn(const v1::UpdateModelRequest& request) { return request.config().name(); }
 
-v1::ModelDescription Describe(const HostedModel& model) {
+v1::ModelDescription Describe(const ServedModel& model) {
   v1::ModelDescription description;
   const v1::GetStatsResponse stats = model.Stats();
   *description.mutable_model() = ToProto(model.spec().public_spec);
@@ -58,7 +59,7 @@ v1::ModelDescription Describe(const HostedModel& model) {
 
 class AdminService::Impl final : public v1::Admin::Service {
  public:
-  Impl(ModelRegistry& registry, AdminOptions options)
+  Impl(ModelAdministration& registry, AdminOptions options)
       : registry_(registry),
         options_(std::move(options)),
         gate_(options_.gate),
@@ -151,7 +152,7 @@ class AdminService::Impl final : public v1::Admin::Service {
   grpc::Status GetLedger(grpc::ServerContext* context, const v1::GetLedgerRequest* request,
                          v1::GetLedgerResponse* response) override {
     return ServeModel(*context, "GetLedger", &AdminStub::GetLedger, *request, *response,
-                      [&](HostedModel& model) {
+                      [&](ServedModel& model) {
                         *response = model.Ledger();
                         return absl::OkStatus();
                       });
@@ -179,7 +180,7 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
   grpc::Status GetStats(grpc::ServerContext* context, const v1::GetStatsRequest* request,
                         v1::GetStatsResponse* response) override {
-    const auto stats = [&](HostedModel& model) {
+    const auto stats = [&](ServedModel& model) {
       *response = model.Stats();
       return absl::OkStatus();
     };
@@ -201,7 +202,7 @@ class AdminService::Impl final : public v1::Admin::Service {
     return ServeStream(*context, "ListArms", [&](Call& call, StreamGuard::Lease&) -> absl::Status {
       BANDANA_RETURN_IF_ERROR(call.AllowModel(request->model()));
       return WithModel(request->model(),
-                       [&](HostedModel& model) { return WriteArms(*model.catalogue(), *writer); });
+                       [&](ServedModel& model) { return WriteArms(*model.catalogue(), *writer); });
     });
   }
   grpc::Status Export(grpc::ServerContext* context, const v1::ExportRequest* request,
@@ -344,29 +345,35 @@ class AdminService::Impl final : public v1::Admin::Service {
     });
   }
 
+  // Calls `function` with the model: with a HostedModel where this server owns it.
   template <typename Function>
   absl::Status WithModel(const std::string& name, Function function) {
-    const std::shared_ptr<HostedModel> model = registry_.Find(name);
+    const std::shared_ptr<ServedModel> model = registry_.Find(name);
     if (model == nullptr) return AbsenceOf(registry_, name);
-    return function(*model);
+    if constexpr (std::is_invocable_v<Function&, ServedModel&>) {
+      return function(*model);
+    } else {
+      HostedModel* const owned = model->owned();
+      return owned == nullptr ? OwnedElsewhere(*model) : function(*owned);
+    }
   }
 
   // Where the model's owner is; nothing: here, or the model is not served.
   std::optional<std::string> OwnerOf(const std::string& name) const {
-    const std::shared_ptr<HostedModel> model = registry_.Find(name);
+    const std::shared_ptr<ServedModel> model = registry_.Find(name);
     return model == nullptr ? std::nullopt : model->owner();
   }
 
   // Whether the model refused a deletion because it knows nothing of single users.
   bool KnowsNobody(const std::string& name, const absl::Status& refused) const {
-    const std::shared_ptr<HostedModel> model = registry_.Find(name);
+    const std::shared_ptr<ServedModel> model = registry_.Find(name);
     return absl::IsFailedPrecondition(refused) && model != nullptr && !model->spec().effects &&
            UserNodesOf(model->spec()).known() == UserNodes::Known::kNobody;
   }
 
   // Adds what was answered to the user under names on this server.
   void AddAnswers(const v1::ExportUserRequest& request, v1::ExportUserResponse& response) const {
-    const std::shared_ptr<HostedModel> model = registry_.Find(request.model());
+    const std::shared_ptr<ServedModel> model = registry_.Find(request.model());
     if (options_.decision_index == nullptr || model == nullptr) return;
     for (const std::string& kept :
          options_.decision_index->OfUser(model->instance(), request.id())) {
@@ -381,7 +388,7 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   // Forgets named decisions of this server.
   absl::Status Forget(const std::string& name, const std::vector<std::string>& users) const {
-    const std::shared_ptr<HostedModel> model = registry_.Find(name);
+    const std::shared_ptr<ServedModel> model = registry_.Find(name);
     if (options_.decision_index == nullptr || model == nullptr) return absl::OkStatus();
     return options_.decision_index->ForgetUsers(model->instance(), users);
   }
@@ -389,7 +396,7 @@ class AdminService::Impl final : public v1::Admin::Service {
   // Has the other servers of the store do the same. A server that is down keeps what it has,
   // sealed, until it is of no use.
   absl::Status HaveForgotten(const std::string& name, const std::vector<std::string>& users) const {
-    const std::shared_ptr<HostedModel> model = registry_.Find(name);
+    const std::shared_ptr<ServedModel> model = registry_.Find(name);
     if (options_.owners == nullptr || model == nullptr) return absl::OkStatus();
     internal::ForgetRequest request;
     request.set_instance(model->instance().data(), model->instance().size());
@@ -424,7 +431,7 @@ class AdminService::Impl final : public v1::Admin::Service {
   absl::Status Update(const v1::UpdateModelRequest& request, v1::ModelDescription& response) {
     const std::string& name = request.config().name();
     BANDANA_RETURN_IF_ERROR(registry_.MayUpdate(name));
-    const std::shared_ptr<HostedModel> current = registry_.Find(name);
+    const std::shared_ptr<ServedModel> current = registry_.Find(name);
     if (current == nullptr) return AbsenceOf(registry_, name);
     BANDANA_ASSIGN_OR_RETURN(const v1::ModelConfig config,
                              UpdatedConfig(current->spec().config, request));
@@ -452,14 +459,14 @@ class AdminService::Impl final : public v1::Admin::Service {
     return absl::OkStatus();
   }
 
-  ModelRegistry& registry_;
+  ModelAdministration& registry_;
   const AdminOptions options_;
   AdminGate gate_;
   const OwnerCalls owners_;
   StreamGuard streams_;
 };
 
-AdminService::AdminService(ModelRegistry& registry, AdminOptions options)
+AdminService::AdminService(ModelAdministration& registry, AdminOptions options)
     : impl_(std::make_unique<Impl>(registry, std::move(options))) {}
 AdminService::~AdminService() = default;
 grpc::Service* AdminService::service() { return impl_.get(); }

@@ -50,7 +50,7 @@ struct AdminOptions {
 class AdminService {
  public:
   // `registry` must outlive the service.
-  AdminService(ModelRegistry& registry, AdminOptions options);
+  AdminService(ModelAdministration& registry, AdminOptions options);
   ~AdminService();
   AdminService(const AdminService&) = delete;
   AdminService& operator=(const AdminService&) = delete;

@@ -147,7 +147,8 @@ absl::Status WriteArms(const Catalogue& catalogue, grpc::ServerWriter<v1::Arm>& 
 
 absl::StatusOr<ReceivedExport> ReadExport(grpc::ServerContext& context,
                                           grpc::ServerReader<v1::ImportRequest>& reader,
-                                          ModelRegistry& registry, std::uint64_t headless_bytes_max,
+                                          ModelAdministration& registry,
+                                          std::uint64_t headless_bytes_max,
                                           StreamGuard::Lease& lease, const NameSeen& named) {
   v1::ImportRequest message;
   if (!reader.Read(&message)) {

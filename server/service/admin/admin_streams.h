@@ -22,13 +22,13 @@ namespace bandana::server {
 // Reads the rest of the stream and puts all arms at once: a stream that breaks off changes nothing.
 // Errors: CANCELLED the stream broke off; INVALID_ARGUMENT another model's name in a later message;
 // RESOURCE_EXHAUSTED more arms than the model's arms_max or more than kAdminStreamBytesMax; and
-// those of HostedModel::PutArms.
+// those of AdministeredModel::PutArms.
 absl::Status ReadArms(grpc::ServerContext& context, v1::PutArmsRequest first,
                       grpc::ServerReader<v1::PutArmsRequest>& reader, HostedModel& model,
                       v1::PutArmsResponse& response);
 
-// As above for users. Errors: as ReadArms, and those of HostedModel::NewUsers, before any more is
-// read, UserBatch::Add and HostedModel::PutUsers.
+// As above for users. Errors: as ReadArms, and those of AdministeredModel::NewUsers, before any
+// more is read, UserBatch::Add and AdministeredModel::PutUsers.
 absl::Status ReadUsers(grpc::ServerContext& context, v1::PutUsersRequest first,
                        grpc::ServerReader<v1::PutUsersRequest>& reader, HostedModel& model,
                        v1::PutUsersResponse& response);
@@ -55,11 +55,12 @@ struct ReceivedExport {
 using NameSeen = std::function<absl::Status(const std::string& name)>;
 // Reads the whole stream into a file. A header is checked before anything behind it is read;
 // without one at most `headless_bytes_max` bytes are taken. Errors: those of
-// ModelRegistry::CheckImport; CANCELLED the stream broke off; INVALID_ARGUMENT the name, or other
-// than the promised bytes; RESOURCE_EXHAUSTED the disk is full, or too much without a header.
+// ModelAdministration::CheckImport; CANCELLED the stream broke off; INVALID_ARGUMENT the name, or
+// other than the promised bytes; RESOURCE_EXHAUSTED the disk is full, or too much without a header.
 absl::StatusOr<ReceivedExport> ReadExport(grpc::ServerContext& context,
                                           grpc::ServerReader<v1::ImportRequest>& reader,
-                                          ModelRegistry& registry, std::uint64_t headless_bytes_max,
+                                          ModelAdministration& registry,
+                                          std::uint64_t headless_bytes_max,
                                           StreamGuard::Lease& lease, const NameSeen& named);
 // The header, then the bytes of the file. Errors: CANCELLED the peer went away; UNAVAILABLE I/O.
 absl::Status WriteChunks(const ExportedFile& exported, grpc::ServerWriter<v1::Chunk>& writer,

@@ -31,7 +31,7 @@ absl::StatusOr<InstanceId> InstanceOf(const std::string& bytes) {
   return instance;
 }
 
-absl::Status RecordOne(HostedModel& model, TokenCodec& tokens,
+absl::Status RecordOne(SelectingModel& model, TokenCodec& tokens,
                        const internal::RecordedDecision& decision) {
   if (decision.slot_tokens().empty()) return InvalidArgument("slot_tokens: at least one");
   std::vector<Decision> slots;
@@ -49,7 +49,7 @@ absl::Status RecordOne(HostedModel& model, TokenCodec& tokens,
 
 class PeerService::Impl final : public internal::Peer::Service {
  public:
-  Impl(ModelRegistry& registry, TokenCodec& tokens, Options options)
+  Impl(const ModelDirectory& registry, TokenCodec& tokens, Options options)
       : registry_(registry), tokens_(tokens), options_(std::move(options)) {}
 
   grpc::Status Record(grpc::ServerContext* context, const internal::RecordRequest* request,
@@ -86,10 +86,10 @@ class PeerService::Impl final : public internal::Peer::Service {
   }
 
   absl::Status Take(const internal::RecordRequest& request) {
-    const std::shared_ptr<HostedModel> model = registry_.Find(request.model());
+    const std::shared_ptr<ServedModel> model = registry_.Find(request.model());
     if (model == nullptr) return AbsenceOf(registry_, request.model());
     // A follower would hand them on, perhaps in a circle.
-    if (model->owner()) return OwnerAway();
+    if (model->owned() == nullptr) return OwnerAway();
     for (const internal::RecordedDecision& decision : request.decisions()) {
       BANDANA_RETURN_IF_ERROR(RecordOne(*model, tokens_, decision));
     }
@@ -114,12 +114,12 @@ class PeerService::Impl final : public internal::Peer::Service {
     return absl::OkStatus();
   }
 
-  ModelRegistry& registry_;
+  const ModelDirectory& registry_;
   TokenCodec& tokens_;
   const Options options_;
 };
 
-PeerService::PeerService(ModelRegistry& registry, TokenCodec& tokens, Options options)
+PeerService::PeerService(const ModelDirectory& registry, TokenCodec& tokens, Options options)
     : impl_(std::make_unique<Impl>(registry, tokens, std::move(options))) {}
 PeerService::~PeerService() = default;
 grpc::Service* PeerService::service() { return impl_.get(); }

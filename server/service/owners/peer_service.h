@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "common/base/clock.h"
 #include "common/design/instance_id.h"
-#include "server/models/registry.h"
+#include "server/models/model_directory.h"
 #include "server/service/access/gatekeeper.h"
 #include "server/service/connections/conduct.h"
 #include "server/service/tokens/token.h"
@@ -31,7 +31,7 @@ namespace bandana::server {
 // bytes; those of Options::forget.
 //
 // Stand, per call. Errors: those of Gatekeeper::Admit; INVALID_ARGUMENT an instance that is not 16
-// bytes; those of ModelRegistry::Stand.
+// bytes; those of ModelDirectory::Stand.
 class PeerService {
  public:
   struct Options {
@@ -46,7 +46,7 @@ class PeerService {
                                                                                Conduct) {};
   };
   // All must outlive the service.
-  PeerService(ModelRegistry& registry, TokenCodec& tokens, Options options);
+  PeerService(const ModelDirectory& registry, TokenCodec& tokens, Options options);
   ~PeerService();
   PeerService(const PeerService&) = delete;
   PeerService& operator=(const PeerService&) = delete;

@@ -10,7 +10,6 @@
 namespace bandana::audit {
 
 using server::FollowedModel;
-using server::HostedModel;
 
 absl::StatusOr<std::unique_ptr<Follower>> Follower::Open(const Options& options) {
   std::unique_ptr<Follower> follower(new Follower(options));
@@ -29,12 +28,12 @@ absl::Status Follower::Start() {
                                          .stepped = true};
   options.open = [this](ModelSpec spec, const std::string& folder, const Clock& clock,
                         const server::HostedModelOptions& hosted)
-      -> absl::StatusOr<std::unique_ptr<HostedModel>> {
+      -> absl::StatusOr<std::unique_ptr<server::ServedModel>> {
     const std::string name = spec.public_spec.name;
     server::FollowOptions follow{.hosted = hosted};
     follow.hosted.noise_binding = options_.binding;
     follow.hand_decision = [this, name](const std::string&, std::span<const Decision> slots) {
-      const auto owned = options_.owner->Find(name);
+      const auto owned = options_.owner->FindOwned(name);
       if (owned != nullptr) owned->RecordSlots(slots).IgnoreError();
     };
     BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
@@ -42,8 +41,8 @@ absl::Status Follower::Start() {
     BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<FollowedModel> model,
                              FollowedModel::Open(std::move(spec), folder, clock, follow, seen));
     followed_.push_back(
-        {.owned = options_.owner->Find(name), .folder = folder, .model = model.get()});
-    return std::unique_ptr<HostedModel>(std::move(model));
+        {.owned = options_.owner->FindOwned(name), .folder = folder, .model = model.get()});
+    return std::unique_ptr<server::ServedModel>(std::move(model));
   };
   BANDANA_ASSIGN_OR_RETURN(registry_, server::ModelRegistry::Open(options, *options_.clock));
   for (const auto& owned : options_.owner->List()) {

@@ -92,6 +92,9 @@ class ForwardedModel : public server::HostedModel {
   absl::Status CheckUpdate(const ModelSpec& spec) const override {
     return model_->CheckUpdate(spec);
   }
+  absl::Status StoreConfig(const v1::ModelConfig& config) override {
+    return model_->StoreConfig(config);
+  }
   void Retire() override { model_->Retire(); }
   int log_queue() const override { return model_->log_queue(); }
   void Step() override { model_->Step(); }

@@ -120,7 +120,7 @@ absl::StatusOr<std::unique_ptr<server::ModelRegistry>> WorldServer::OpenModels()
   };
   options.open = [this](ModelSpec spec, const std::string& folder, const Clock& clock,
                         server::HostedModelOptions model)
-      -> absl::StatusOr<std::unique_ptr<server::HostedModel>> {
+      -> absl::StatusOr<std::unique_ptr<server::ServedModel>> {
     model.noise_binding = options_.binding;
     BANDANA_ASSIGN_OR_RETURN(auto opened,
                              server::HostedModel::Open(std::move(spec), folder, clock, model));
@@ -151,12 +151,14 @@ absl::Status WorldServer::PutArms(server::HostedModel& model) const {
   return model.PutArms(put, &response);
 }
 
-server::HostedModel& WorldServer::model() {
-  return *models_->Find(options_.spec->public_spec.name);
-}
+server::HostedModel& WorldServer::model() { return *models_->FindOwned(options_.spec->public_spec.name); }
 
 std::vector<std::shared_ptr<server::HostedModel>> WorldServer::models() const {
-  return models_->List();
+  std::vector<std::shared_ptr<server::HostedModel>> models;
+  for (const auto& model : models_->List()) {
+    models.push_back(models_->FindOwned(model->spec().public_spec.name));
+  }
+  return models;
 }
 
 std::optional<std::uint64_t> WorldServer::EpochShown() const {

@@ -1,0 +1,150 @@
+// A model as any server of a store has it, owned or followed: decisions are answered from it, and
+// its state can be read. Everything here is transport-free.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bandana/v1/admin.pb.h"
+#include "bandana/v1/recommender.pb.h"
+#include "common/base/sha256.h"
+#include "common/base/status.h"
+#include "common/design/model_spec.h"
+#include "common/features/value_log.h"
+#include "common/model/entries/decision.h"
+#include "common/ranking/effect_key.h"
+#include "common/ranking/served_posterior.h"
+#include "server/models/admission/budget_use.h"
+#include "server/models/admission/refusals.h"
+#include "server/models/admission/report_totals.h"
+#include "server/models/catalogue/catalogue.h"
+#include "server/models/replicas/standing.h"
+
+namespace bandana::server {
+
+class HostedModel;
+
+// Whether what ObservedModel::Health says is no reason to open the model anew.
+inline bool Passes(const absl::Status& health) {
+  return absl::IsResourceExhausted(health) || absl::IsUnknown(health) || absl::IsAborted(health);
+}
+
+// Answers decisions, from published snapshots: it waits for nobody's work. Threads: all methods are
+// safe.
+class SelectingModel {
+ public:
+  virtual ~SelectingModel() = default;
+
+  virtual const ModelSpec& spec() const = 0;
+  // The hash of its public promises (PublicSpec::PolicyHash).
+  virtual const Sha256Digest& policy() const = 0;
+  virtual const std::array<std::byte, 16>& instance() const = 0;
+  virtual std::uint64_t epoch() const = 0;
+  // The model's time, by which its decisions are stamped and judged, where the server's clock says
+  // `now`: LogClock.
+  virtual absl::Time TimeAt(absl::Time now) const { return now; }
+  virtual std::shared_ptr<const ServedPosterior> posterior() const = 0;
+  virtual std::shared_ptr<const Catalogue> catalogue() const = 0;
+
+  // The node that serves this user, -1 for an independent user never seen. Errors: INVALID_ARGUMENT
+  // on the id's length, NOT_FOUND unknown user of a graph model.
+  virtual absl::StatusOr<int> ResolveUser(std::string_view user) const = 0;
+
+  // The parts of this user's key: the user, then the value of each declared group, kAbsent where
+  // there is none. Empty for models without effects.
+  virtual void UserParts(std::string_view user, std::vector<EffectKey>& out) const = 0;
+
+  // Gives a decision its number, where the mode numbers decisions: `id` was drawn at random.
+  virtual void NumberDecision(DecisionId& id) = 0;
+
+  // Models whose windows the server closes (reward_window, mode not local): appends the decision,
+  // with a cell beside the log that holds the default reward, without waiting for the disk. A
+  // decision that the log refuses (user limit, stream exhausted), or loses before it is durable,
+  // never becomes an event. Others: does nothing. Errors: UNAVAILABLE the log is down, its queue
+  // full, or decisions_open_max reached (then Select must fail too, so that no shown decision is
+  // lost).
+  absl::Status RecordDecision(const Decision& decision) { return RecordSlots({&decision, 1}); }
+  // As above for the slots of one decision, at least one, of one user: all of them or none.
+  virtual absl::Status RecordSlots(std::span<const Decision> slots) = 0;
+
+  // A decision, or slot, with a baseline is shown: whether the model would have chosen the same.
+  virtual void CountBaseline(bool agreed) = 0;
+
+  // Adds outcomes that the service rejected on its own (tokens that do not open) to the statistics;
+  // not where reports are hidden (HidesReports).
+  virtual void CountRejected(v1::OutcomeCode code, v1::RejectReason reason,
+                             std::uint64_t count) = 0;
+  // Vectors that the caller of a decision made, and those of them that were scaled; named values,
+  // by field of the schema. Nothing of them is counted where contexts are private.
+  virtual void CountVectors(std::uint64_t arms, std::uint64_t clipped) = 0;
+  virtual void CountValues(std::span<const FieldCount> counts) = 0;
+};
+
+// Says how it is. Threads: all methods are safe.
+class ObservedModel {
+ public:
+  virtual ~ObservedModel() = default;
+
+  virtual v1::GetStatsResponse Stats() const = 0;
+  // The largest values in a model of effects (ServedPosterior::Look), with names; else nothing.
+  virtual std::vector<EffectLook> Look(std::size_t /*count*/) const { return {}; }
+  // The rewards that a non-private model was told; a private one keeps none.
+  virtual std::optional<RewardTotals> rewards() const { return std::nullopt; }
+  // Where released values lie in their windows; nothing before the first that has one.
+  virtual std::optional<WindowPlaces> places() const { return std::nullopt; }
+  virtual v1::GetLedgerResponse Ledger() const = 0;
+  // See ReportGate::budget.
+  virtual std::optional<BudgetUse> Budget() const = 0;
+  // OK; one that Passes: reports are refused meanwhile, and selections go on from what was
+  // published before (RESOURCE_EXHAUSTED the disk is full, UNKNOWN the log's database does not
+  // answer, ABORTED another server owns the model); or why no report will be taken until a restart.
+  virtual absl::Status Health() const = 0;
+  // Why reports are refused now, Health included; empty while all are taken that should be.
+  virtual std::vector<LastingRefusal> Refusals() const = 0;
+  // Records that wait for the disk, at most kAppendQueueMax.
+  virtual int log_queue() const = 0;
+};
+
+// Threads: all methods are safe.
+class ServedModel : public SelectingModel, public ObservedModel {
+ public:
+  // The model with all that its owner can do; null: another server owns it. Then it is for
+  // selecting alone, and RecordSlots hands decisions on.
+  virtual HostedModel* owned() = 0;
+  // Where the owner is reached; empty: nobody owns the model now. Nothing: this server owns it.
+  virtual std::optional<std::string> owner() const = 0;
+  // The inputs of the noise of its newest releases (Standing::released).
+  virtual std::vector<ReleasedBy> Released() const { return {}; }
+
+  // For the registry that keeps the model.
+
+  // Whether a model of `spec` can take the folder over from this one. Errors: INVALID_ARGUMENT
+  // naming every field that cannot change; UNAVAILABLE I/O.
+  virtual absl::Status CheckUpdate(const ModelSpec& spec) const = 0;
+  // Gives the folder up: writes a checkpoint, finishes changes and reports that are under way, and
+  // refuses those that come from now on as UNAVAILABLE. The published posterior stays readable, so
+  // that selections go on until another model is opened in the folder; RecordDecision fails. Call
+  // once.
+  virtual void Retire() = 0;
+  // Stepped models: does on the caller's thread all that is due by the clock, until nothing is
+  // left: transactions, applying, time entries, checkpoints. Calls that wait do it themselves. Work
+  // that fails for a full disk is tried once per Step. Others: nothing.
+  virtual void Step() {}
+};
+
+// Says that the caller must go to the owner: UNAVAILABLE.
+inline absl::Status OwnedElsewhere(const ServedModel& model) {
+  return Unavailable("another server owns model ", model.spec().public_spec.name,
+                     " now; try again");
+}
+
+}  // namespace bandana::server
