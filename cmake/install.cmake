@@ -5,7 +5,7 @@ set(sdk_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/bandana)
 
 # No learner, and nothing that needs Eigen, OpenBLAS or LAPACKE: tests/consumer checks it.
 install(TARGETS bandana_base bandana_accounting bandana_kernels bandana_random bandana_sqlite bandana_mechanisms bandana_counters
-        bandana_ranking bandana_features bandana_promise bandana_channel bandana_proto bandana_client
+        bandana_ranking bandana_features bandana_promise bandana_channel bandana_proto bandana_device_core bandana_client
   EXPORT bandana-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT sdk)
 install(DIRECTORY client/include/bandana DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY proto/bandana DESTINATION ${CMAKE_INSTALL_DATADIR}/bandana/proto COMPONENT sdk

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "client/core/features.h"
 #include "client/src/base/once.h"
-#include "client/src/privacy/features.h"
 #include "client/src/privacy/mechanisms.h"
 #include "client/src/privacy/policy.h"
 #include "client/src/store/spent.h"
@@ -90,7 +90,7 @@ absl::StatusOr<ClientImpl::Membership> ClientImpl::Join(Store& store, const Publ
   membership.owner = store.AddOwner();
   const auto live = store.live_owners();
   const bool local = spec.made->drawn_on_device();
-  const absl::Status status = store.Run([&](Store::Transaction& transaction) {
+  const absl::Status status = store.Run([&](Transaction& transaction) {
     Tables& tables = transaction.tables;
     membership.policy = tables.AddPolicy({.model = spec.name,
                                           .hash = PolicyHashOf(spec),
@@ -103,7 +103,7 @@ absl::StatusOr<ClientImpl::Membership> ClientImpl::Join(Store& store, const Publ
       if (!local && policy.epsilon == 0) membership.deliverable.insert(policy.id);
     }
     membership.adopted = tables.Adopt(membership.owner, policies, live);
-    if (went_back) tables.TakeForOld(membership.owner);
+    if (went_back) tables.reports().TakeForOld(membership.owner);
     AdoptStreams(transaction, live, membership, policies);
     transaction.ledger.MarkExhausted(tables, spec.name, events_max);
     return absl::OkStatus();
@@ -117,7 +117,7 @@ absl::StatusOr<ClientImpl::Membership> ClientImpl::Join(Store& store, const Publ
 
 // Streams of other configurations end: their counter is not this client's, and the server would
 // refuse their reports.
-void ClientImpl::AdoptStreams(Store::Transaction& transaction, const std::set<OwnerId>& live,
+void ClientImpl::AdoptStreams(Transaction& transaction, const std::set<OwnerId>& live,
                               Membership& membership, const std::vector<PolicyRow>& policies) {
   StreamRows& streams = transaction.tables.streams();
   for (const PolicyRow& policy : policies) {
@@ -166,7 +166,9 @@ absl::StatusOr<std::unique_ptr<Client>> ClientImpl::Create(
 ClientImpl::Base::Base(const ClientOptions& options, const std::shared_ptr<Store>& store,
                        const PublicSpec& spec, std::uint64_t epoch,
                        std::unique_ptr<Transport> connected)
-    : kept(AtStart(options) ? std::make_shared<KeptAnswers>(store, spec.name) : nullptr),
+    : kept(AtStart(options)
+               ? std::make_shared<KeptAnswers>(store, spec.name, store->KeptOf(spec.name))
+               : nullptr),
       transport(std::move(connected)),
       pending(options.queue_reports_max, &counters),
       model({.spec = spec,
@@ -191,14 +193,14 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
       scheduler_(seams.make_scheduler()),
       clock_(store_->ClockOver(*seams.clock)),
       outbox_(OutboxOptions(spec, options, *base_->mechanism->traits().form),
-              {.store = store_,
+              {.journal = store_,
                .transport = base_->transport.get(),
                .scheduler = scheduler_.get(),
                .counters = &base_->counters,
                .clock = &clock_,
                .pending = &base_->pending,
                .model = &base_->model}),
-      stream_outbox_(StreamOutboxOptions(spec, options), {.store = store_,
+      stream_outbox_(StreamOutboxOptions(spec, options), {.journal = store_,
                                                           .transport = base_->transport.get(),
                                                           .scheduler = scheduler_.get(),
                                                           .counters = &base_->counters,
@@ -210,7 +212,7 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
               .remember = RememberedFor(spec),
               .recheck = seams.recheck,
               .at_start = AtStart(options)},
-             {.store = store_,
+             {.journal = store_,
               .scheduler = scheduler_.get(),
               .clock = &clock_,
               .counters = &base_->counters,
@@ -228,7 +230,7 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
                  .when_full = options.when_full,
                  .queue_reports_max = options.queue_reports_max,
                  .at_start = AtStart(options)},
-                {.store = store_,
+                {.journal = store_,
                  .clock = &clock_,
                  .counters = &base_->counters,
                  .mechanism = base_->mechanism.get(),
@@ -243,7 +245,8 @@ ClientImpl::ClientImpl(const ClientOptions& options, std::shared_ptr<Store> stor
       starts_(AtStart(options)
                   ? std::make_unique<Starts>(
                         Starts::Options{.owner = owner_, .token_lifetime = spec.token_lifetime},
-                        Starts::Services{.store = store_,
+                        Starts::Services{.journal = store_,
+                                         .gate = &store_->gate(),
                                          .clock = &clock_,
                                          .counters = &base_->counters,
                                          .pending = &base_->pending,
@@ -268,7 +271,7 @@ ClientImpl::~ClientImpl() {
   // The store works in order: after the first wait everything enqueued so far has called back, and
   // after the second what those callbacks enqueued. A start has three such turns.
   for (int i = 0; i < 4; ++i) {
-    store_->Run([](Store::Transaction&) { return absl::OkStatus(); }).IgnoreError();
+    store_->Run([](Transaction&) { return absl::OkStatus(); }).IgnoreError();
   }
   if (starts_ != nullptr) starts_->Abandon();
   store_->RemoveOwner(owner_);
@@ -347,7 +350,7 @@ ClientStats ClientImpl::Stats() const {
 
 absl::StatusOr<PrivacySpent> ClientImpl::Spent(std::string_view user) const {
   PrivacySpent spent;
-  BANDANA_RETURN_IF_ERROR(store_->Run([&, name = std::string(user)](Store::Transaction& t) {
+  BANDANA_RETURN_IF_ERROR(store_->Run([&, name = std::string(user)](Transaction& t) {
     spent = SpentBy(t, spec_.name, name);
     return absl::OkStatus();
   }));
@@ -357,7 +360,7 @@ absl::StatusOr<PrivacySpent> ClientImpl::Spent(std::string_view user) const {
 absl::StatusOr<LedgerReadings> ClientImpl::Readings(std::string_view user, double delta) const {
   LedgerReadings readings;
   BANDANA_RETURN_IF_ERROR(
-      store_->Run([&, name = std::string(user)](Store::Transaction& t) -> absl::Status {
+      store_->Run([&, name = std::string(user)](Transaction& t) -> absl::Status {
         BANDANA_ASSIGN_OR_RETURN(readings, ReadingsOf(t, spec_.name, name, delta));
         return absl::OkStatus();
       }));
@@ -366,7 +369,7 @@ absl::StatusOr<LedgerReadings> ClientImpl::Readings(std::string_view user, doubl
 
 absl::StatusOr<std::vector<StreamInfo>> ClientImpl::Streams(std::string_view user) const {
   std::vector<StreamInfo> streams;
-  BANDANA_RETURN_IF_ERROR(store_->Run([&, name = std::string(user)](Store::Transaction& t) {
+  BANDANA_RETURN_IF_ERROR(store_->Run([&, name = std::string(user)](Transaction& t) {
     streams = StreamsOf(t, spec_.name, name);
     return absl::OkStatus();
   }));

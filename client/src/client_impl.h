@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bandana/client.h"
+#include "client/core/event_mechanism.h"
 #include "client/src/base/counters.h"
 #include "client/src/base/monotone_clock.h"
 #include "client/src/base/scheduler.h"
@@ -23,7 +24,6 @@
 #include "client/src/delivery/starts.h"
 #include "client/src/delivery/stream_outbox.h"
 #include "client/src/delivery/window_timer.h"
-#include "client/src/privacy/event_mechanism.h"
 #include "client/src/seams.h"
 #include "client/src/selection/ranker.h"
 #include "client/src/store/store.h"
@@ -106,7 +106,7 @@ class ClientImpl final : public Client {
 
   static absl::StatusOr<Membership> Join(Store& store, const PublicSpec& spec,
                                          std::uint64_t events_max, bool went_back);
-  static void AdoptStreams(Store::Transaction& transaction, const std::set<OwnerId>& live,
+  static void AdoptStreams(Transaction& transaction, const std::set<OwnerId>& live,
                            Membership& membership, const std::vector<PolicyRow>& policies);
 
   using Selected = std::function<void(absl::StatusOr<Selection>)>;

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <utility>
 
+#include "client/core/features.h"
 #include "client/src/base/once.h"
 #include "client/src/client_impl.h"
-#include "client/src/privacy/features.h"
 #include "common/base/status.h"
 #include "common/promise/mode.h"
 
@@ -98,7 +98,7 @@ void ClientImpl::SelectSlotsAsync(std::string_view user, const Arms& arms, int s
   if (events_max_ == 0) return Run(user, prepared, wanted, std::move(done));
   const std::string name(user);
   store_->Enqueue(
-      [this, name, slots](Store::Transaction& transaction) {
+      [this, name, slots](Transaction& transaction) {
         return base_->mechanism->MayDebit(transaction, name, slots);
       },
       [this, name, wanted, prepared = std::move(prepared),

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "bandana/client.h"
-#include "client/src/base/backoff.h"
+#include "client/core/backoff.h"
 #include "client/src/base/once.h"
 #include "client/src/base/transport.h"
 #include "client/src/client_impl.h"
@@ -76,12 +76,13 @@ bool ServesFromStore(const ClientOptions& options, const Seams& seams,
   if (options.leave == ClientOptions::Leave::kWhenDue) return false;
   bool open = store->taken_over();
   const MonotoneClock& clock = store->ClockOver(*seams.clock);
-  const absl::Status looked = store->Run([&](Store::Transaction& transaction) {
-    open = open || transaction.tables.IsAnyOpen(clock.Now());
+  const absl::Status looked = store->Run([&](Transaction& transaction) {
+    open = open || transaction.tables.reports().IsAnyOpen(clock.Now());
     return absl::OkStatus();
   });
   if (!looked.ok() || !open) return false;
-  const auto kept = KeptAnswers(store, options.model).Find(KeptAnswers::kModel);
+  const auto kept =
+      KeptAnswers(store, options.model, store->KeptOf(options.model)).Find(KeptAnswers::kModel);
   return kept != nullptr && response.ParseFromString(*kept);
 }
 
@@ -103,7 +104,7 @@ absl::StatusOr<std::unique_ptr<Client>> Connect(const ClientOptions& options,
   if (!served) {
     BANDANA_ASSIGN_OR_RETURN(response, FetchModel(*transport, options));
     if (options.leave == ClientOptions::Leave::kAtStart) {
-      KeptAnswers(body, options.model).Put(KeptAnswers::kModel, response.SerializeAsString());
+      KeptAnswers(body, options.model, {}).Put(KeptAnswers::kModel, response.SerializeAsString());
     }
   }
   BANDANA_ASSIGN_OR_RETURN(const PublicSpec spec, ParsePublicSpec(response));

@@ -7,8 +7,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bandana/client.h"
+#include "client/core/event_mechanism.h"
 #include "client/src/base/scheduler.h"
-#include "client/src/privacy/event_mechanism.h"
 #include "common/base/clock.h"
 #include "common/random/bit_source.h"
 #include "common/random/buffered_bits.h"
@@ -26,7 +26,7 @@ struct Seams {
   // The audit's: puts a mechanism around the model's own, one whose draw ignores its input.
   std::function<std::unique_ptr<EventMechanism>(std::unique_ptr<EventMechanism>)> wrap_mechanism;
   // Mutants of the audit: what a reaction changes beside the value that is held.
-  std::function<void(Store::Transaction&, ReportRow&, const EventMechanism&)> on_reaction;
+  std::function<void(Transaction&, ReportRow&, const EventMechanism&)> on_reaction;
   // Longest sleep between two looks at the wall clock: windows close by it, and it may be set.
   absl::Duration recheck = absl::Seconds(30);
 };

@@ -15,7 +15,6 @@ namespace {
 // Mills ratios nearly cancel (RatioGap).
 constexpr long double kRelativeSlack = 1e-12L;
 constexpr double kMuMax = 50;
-constexpr double kEpsilonMax = 1e6;
 constexpr double kCalibrationEpsilonMax = 1000;
 
 // R(x1) - R(x2), x2 = x1 + mu, R the Mills ratio. Where the two cancel, the trapezoid of -R' = 1 -

@@ -13,6 +13,7 @@ bandana_test(NAME device_store_test SRCS unit/device_store_test.cc DEPS bandana:
 bandana_test(NAME device_safety_test SRCS unit/device_safety_test.cc
   DEPS bandana::client bandana::test_support SQLite::SQLite3)
 bandana_test(NAME device_ledger_test SRCS unit/device_ledger_test.cc DEPS bandana::client bandana::test_support)
+bandana_test(NAME device_rows_test SRCS unit/device_rows_test.cc DEPS bandana::client bandana::test_support)
 bandana_test(NAME counter_stream_test SRCS unit/counter_stream_test.cc DEPS ${client_deps})
 bandana_test(NAME client_policy_test SRCS unit/client_policy_test.cc DEPS ${client_deps})
 bandana_test(NAME client_delivery_test SRCS integration/client_delivery_test.cc DEPS ${client_deps} LABELS integration)
@@ -62,3 +63,19 @@ bandana_test(NAME quickstart_test SRCS integration/quickstart_test.cc
 add_dependencies(quickstart_test quickstart)
 target_compile_definitions(quickstart_test PRIVATE QUICKSTART_PROGRAM="$<TARGET_FILE:quickstart>"
   QUICKSTART_CONFIG="${PROJECT_SOURCE_DIR}/examples/quickstart/server.textproto")
+
+# The core without Abseil and OpenSSL: their stand-ins, and each source as WebAssembly.
+set(core_stand_in ${PROJECT_SOURCE_DIR}/client/core/stand_in)
+bandana_test(NAME report_bytes_property_test SRCS property/report_bytes_property_test.cc DEPS bandana::client bandana::test_support LABELS property)
+bandana_test(NAME plain_sha256_test SRCS unit/plain_sha256_test.cc ${core_stand_in}/plain_sha256.cc DEPS bandana::base)
+bandana_test(NAME stand_in_of_abseil_test SRCS unit/stand_in_test.cc DEPS bandana::base absl::statusor absl::time)
+bandana_test(NAME stand_in_test SRCS unit/stand_in_test.cc OWN_HEADERS)
+target_include_directories(stand_in_test BEFORE PRIVATE ${core_stand_in} ${PROJECT_SOURCE_DIR})
+if(EXISTS /usr/include/wasm32-wasi/c++/v1)
+  get_target_property(core_sources bandana_device_core SOURCES)
+  list(TRANSFORM core_sources PREPEND client/)
+  add_test(NAME core_for_wasm_test COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/wasm/core_for_wasm.sh ${PROJECT_SOURCE_DIR} ${core_sources}
+    client/core/stand_in/plain_sha256.cc client/core/stand_in/sha256.cc common/accounting/composition.cc common/accounting/gaussian.cc
+    common/accounting/mills.cc common/accounting/zcdp.cc common/base/check.cc common/mechanisms/feature_ball.cc)
+  set_tests_properties(core_for_wasm_test PROPERTIES LABELS unit TIMEOUT 300)
+endif()

@@ -13,7 +13,7 @@ PRELUDE = """
 #include <string>
 #include "absl/strings/str_cat.h"
 #include "client/src/privacy/counter_stream.h"
-#include "client/src/privacy/wire_reports.h"
+#include "client/core/report_bytes.h"
 #include "common/mechanisms/joint_statistic.h"
 """
 

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <string>
 
+#include "client/src/store/open_tables.h"
 #include "client/src/store/sqlite.h"
-#include "client/src/store/tables.h"
 #include "tests/support/temp_dir.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::remove(bandana::device::StoreKeyPath(path).c_str());
   const auto keys = bandana::device::KeysOf(**database, path, "");
   if (!keys.ok()) return 0;
-  auto tables = bandana::device::Tables::Create(*std::move(database), *keys);
+  auto tables = bandana::device::OpenTables(*std::move(database), *keys);
   if (!tables.ok()) return 0;
   (*tables)->Mark();
   (*tables)->streams().Of(1, "");

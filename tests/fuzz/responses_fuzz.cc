@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "client/src/privacy/features.h"
+#include "client/core/features.h"
 #include "client/src/privacy/policy.h"
 #include "client/src/selection/arm_effects.h"
 #include "client/src/selection/posteriors.h"
 #include "client/src/selection/selector.h"
-#include "client/src/store/handle.h"
+#include "client/core/handle.h"
 #include "common/base/check.h"
 #include "common/design/model_spec.h"
 #include "common/mechanisms/centred_window.h"

@@ -170,7 +170,7 @@ void WriteDevice(const std::string& path) {
     const device::PolicyId policy =
         tables.AddPolicy({.model = "m", .hash = std::string(32, 'h'), .epsilon = 2, .delta = 1e-6});
     tables.Debit({.policy = policy, .user = "ann", .events = 5});
-    tables.PutReport({.number = body->NextNumber(),
+    tables.reports().Put({.number = body->NextNumber(),
                       .policy = policy,
                       .state = device::ReportState::kReady,
                       .user = "ann",
@@ -353,7 +353,7 @@ TEST_F(FormatsTest, ADeviceStoreOfFormat2) {
     EXPECT_EQ(policies.size(), 1);
     EXPECT_EQ(transaction.tables.Events(policies.at(0).id, "ann"), 5);
     const auto rows =
-        transaction.tables.Awake(0, device::ReportState::kReady, absl::InfiniteFuture(), 10);
+        transaction.tables.reports().Awake(0, device::ReportState::kReady, absl::InfiniteFuture(), 10);
     EXPECT_EQ(rows.size(), 1);
     EXPECT_EQ(rows.at(0).token, "token");
     EXPECT_EQ(rows.at(0).report, "report");

@@ -11,7 +11,7 @@
 
 #include "bandana/client.h"
 #include "client/src/seams.h"
-#include "client/src/store/handle.h"
+#include "client/core/handle.h"
 #include "client/src/store/store.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"
@@ -176,7 +176,7 @@ TEST_F(ClientSlotsTest, WhatLeavesIsTheSameWhateverTheReactions) {
       std::vector<absl::Time> times;
       EXPECT_THAT(rows.Run([&](Store::Transaction& transaction) {
         for (const Selection& slot : slots) {
-          const auto row = transaction.tables.FindReport(NumberOf(slot));
+          const auto row = transaction.tables.reports().Find(NumberOf(slot));
           if (row) times.insert(times.end(), {row->due_at, row->wake_at, row->opening.close});
         }
         return absl::OkStatus();

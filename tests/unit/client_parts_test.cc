@@ -8,17 +8,17 @@
 #include <numeric>
 #include <vector>
 
-#include "client/src/base/backoff.h"
+#include "client/core/backoff.h"
+#include "client/core/features.h"
+#include "client/core/handle.h"
+#include "client/core/release.h"
+#include "client/core/report_bytes.h"
 #include "client/src/base/once.h"
 #include "client/src/base/scheduler.h"
 #include "client/src/delivery/queue_slots.h"
 #include "client/src/delivery/window_timer.h"
-#include "client/src/privacy/features.h"
-#include "client/src/privacy/release.h"
-#include "client/src/privacy/wire_reports.h"
 #include "client/src/selection/posteriors.h"
 #include "client/src/selection/selector.h"
-#include "client/src/store/handle.h"
 #include "common/base/own_number.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"

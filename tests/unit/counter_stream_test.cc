@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "client/src/store/tables.h"
+#include "client/core/tables.h"
 #include "common/base/bytes.h"
 #include "tests/support/failing_bits.h"
 #include "tests/support/fake_recommender.h"

@@ -3,7 +3,8 @@
 
 #include <vector>
 
-#include "client/src/store/ledger.h"
+#include "client/core/ledger.h"
+#include "client/src/store/open_tables.h"
 #include "client/src/store/schema.h"
 #include "client/src/store/store_key.h"
 #include "tests/support/status_matchers.h"
@@ -18,7 +19,7 @@ using ::bandana::testing::StatusIs;
 // Plays the store's writer: each call is its own transaction.
 class LedgerTest : public ::testing::Test {
  protected:
-  LedgerTest() : tables_(*Tables::Create(*OpenStoreInMemory(), *KeysInMemory())) {
+  LedgerTest() : tables_(*OpenTables(*OpenStoreInMemory(), *KeysInMemory())) {
     policy_ = tables_->AddPolicy({0, "m", "a", 1, 0});
   }
   Account AccountOf(std::uint64_t events_max, const std::string& user = "u") {
@@ -56,10 +57,10 @@ TEST_F(LedgerTest, GrantsOnlyFromADebitThatIsDurable) {
 }
 
 TEST_F(LedgerTest, RolledBackDebitGrantsNothing) {
-  ASSERT_THAT(tables_->database().Execute("BEGIN"), IsOk());
+  tables_->rows().Commit([](const absl::Status& status) { ASSERT_THAT(status, IsOk()); });
   EXPECT_THAT(ledger_.Take(*tables_, AccountOf(0)), IsOkAndHolds(Ledger::Grant::kAfterCommit));
-  ASSERT_THAT(tables_->database().Execute("ROLLBACK"), IsOk());
-  tables_->Reload();
+  tables_->rows().Rollback();
+  ASSERT_THAT(tables_->Reload(), IsOk());
   ledger_.RolledBack();
   EXPECT_THAT(ledger_.Take(*tables_, AccountOf(0)), IsOkAndHolds(Ledger::Grant::kAfterCommit));
   EXPECT_EQ(Debited(), 1);

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-#include "client/src/store/sealer.h"
+#include "client/src/store/key_sealer.h"
 #include "client/src/store/store.h"
 #include "common/base/status.h"
 #include "tests/support/status_matchers.h"
@@ -60,7 +60,7 @@ class DeviceSafetyTest : public ::testing::Test {
   }
   static void Put(Store& store, const ReportRow& row) {
     ASSERT_THAT(store.Run([&](Store::Transaction& transaction) {
-      transaction.tables.PutReport(row);
+      transaction.tables.reports().Put(row);
       return absl::OkStatus();
     }),
                 IsOk());
@@ -217,7 +217,7 @@ TEST_F(DeviceSafetyTest, AnOlderCopyIsNoticedAndChargedToEveryUser) {
   Debit(*store, "u", 5);
   Put(*store, SomeReport(11));  // open
   With(*store, [](Tables& tables) {
-    tables.PutReport(SomeReport(12));
+    tables.reports().Put(SomeReport(12));
     tables.MarkDrawn(12, absl::InfiniteFuture());
   });
   store.reset();
@@ -235,8 +235,8 @@ TEST_F(DeviceSafetyTest, AnOlderCopyIsNoticedAndChargedToEveryUser) {
     EXPECT_EQ(tables.lost_events(), 7);
     // Whatever was decided before can no longer be drawn, and what was drawn is still sent.
     EXPECT_EQ(tables.DrawnState(number), Drawn::kForgotten);
-    EXPECT_EQ(tables.FindReport(11), std::nullopt);
-    EXPECT_NE(tables.FindReport(12), std::nullopt);
+    EXPECT_EQ(tables.reports().Find(11), std::nullopt);
+    EXPECT_NE(tables.reports().Find(12), std::nullopt);
   });
   // Users are charged what the copy cannot know of, whoever they are.
   With(*store, [](Tables& tables) {
@@ -329,7 +329,7 @@ TEST_F(DeviceSafetyTest, SealedReportsAreNotInTheFileAndComeBack) {
   EXPECT_EQ(file.find("a report"), std::string::npos);
   const auto store = MustOpen(kKey);
   With(*store, [](Tables& tables) {
-    const auto row = tables.FindReport(11);
+    const auto row = tables.reports().Find(11);
     ASSERT_TRUE(row);
     EXPECT_EQ(row->token, "a token");
     EXPECT_EQ(row->report, "a report");
@@ -337,7 +337,7 @@ TEST_F(DeviceSafetyTest, SealedReportsAreNotInTheFileAndComeBack) {
 }
 
 TEST_F(DeviceSafetyTest, SealedBytesOpenInTheirOwnRowAndStoreOnly) {
-  const auto sealer = *Sealer::Create(kKey, "identity of 16 b");
+  const auto sealer = *KeySealer::Create(kKey, "identity of 16 b");
   const std::string sealed = *sealer->Seal("row 1", "secret");
   EXPECT_THAT(sealer->Open("row 1", sealed), IsOkAndHolds("secret"));
   EXPECT_NE(*sealer->Seal("row 1", "secret"), sealed);  // a fresh nonce
@@ -348,14 +348,14 @@ TEST_F(DeviceSafetyTest, SealedBytesOpenInTheirOwnRowAndStoreOnly) {
     EXPECT_THAT(sealer->Open("row 1", flipped), StatusIs(absl::StatusCode::kDataLoss)) << i;
     EXPECT_THAT(sealer->Open("row 1", sealed.substr(0, i)), StatusIs(absl::StatusCode::kDataLoss));
   }
-  const auto other_store = *Sealer::Create(kKey, "identity of 17 b");
+  const auto other_store = *KeySealer::Create(kKey, "identity of 17 b");
   EXPECT_THAT(other_store->Open("row 1", sealed), StatusIs(absl::StatusCode::kDataLoss));
-  const auto other_key = *Sealer::Create(std::string(32, 'l'), "identity of 16 b");
+  const auto other_key = *KeySealer::Create(std::string(32, 'l'), "identity of 16 b");
   EXPECT_THAT(other_key->Open("row 1", sealed), StatusIs(absl::StatusCode::kDataLoss));
 }
 
 TEST_F(DeviceSafetyTest, SealsAnEmptyText) {
-  const auto sealer = *Sealer::Create(kKey, "identity of 16 b");
+  const auto sealer = *KeySealer::Create(kKey, "identity of 16 b");
   EXPECT_THAT(sealer->Open("row", *sealer->Seal("row", "")), IsOkAndHolds(""));
 }
 

@@ -96,7 +96,7 @@ TEST(DeviceStoreTest, KeepsWhatWasCommitted) {
     EXPECT_TRUE(store->durable());
     ASSERT_THAT(Debit(*store, "u", 7), IsOk());
     ASSERT_THAT(store->Run([](Store::Transaction& transaction) {
-      transaction.tables.PutReport(SomeReport(5));
+      transaction.tables.reports().Put(SomeReport(5));
       return absl::OkStatus();
     }),
                 IsOk());
@@ -107,7 +107,7 @@ TEST(DeviceStoreTest, KeepsWhatWasCommitted) {
   EXPECT_EQ(EventsOf(*store, "u"), 7);
   std::optional<ReportRow> row;
   ASSERT_THAT(store->Run([&](Store::Transaction& transaction) {
-    row = transaction.tables.FindReport(5);
+    row = transaction.tables.reports().Find(5);
     return absl::OkStatus();
   }),
               IsOk());
@@ -198,7 +198,7 @@ TEST(DeviceStoreTest, TornFilesAreRefusedAndUntouched) {
     const auto store = MustOpen(path);
     for (int i = 1; i <= 200; ++i) {
       ASSERT_THAT(store->Run([&](Store::Transaction& transaction) {
-        transaction.tables.PutReport(SomeReport(i));
+        transaction.tables.reports().Put(SomeReport(i));
         return absl::OkStatus();
       }),
                   IsOk());
@@ -220,7 +220,7 @@ TEST(DeviceStoreTest, FlippedBitsInRowsAreFound) {
     const auto store = MustOpen(path);
     ASSERT_THAT(Debit(*store, "a-rather-long-user-name", 41), IsOk());
     ASSERT_THAT(store->Run([](Store::Transaction& transaction) {
-      transaction.tables.PutReport(SomeReport(5));
+      transaction.tables.reports().Put(SomeReport(5));
       return absl::OkStatus();
     }),
                 IsOk());
@@ -381,16 +381,16 @@ TEST(DeviceStoreTest, AdoptsWhatNoLiveOwnerHolds) {
         row.owner = owner;
         row.policy = policy;
         row.state = owner == 1 ? ReportState::kOutbound : ReportState::kOpen;
-        tables.PutReport(row);
+        tables.reports().Put(row);
       }
     }
     EXPECT_EQ(tables.Adopt(9, tables.PoliciesOf("m"), {2, 9}), 2);
-    EXPECT_EQ(tables.FindReport(1)->owner, 9);
-    EXPECT_EQ(tables.FindReport(1)->state, ReportState::kReady);
-    EXPECT_EQ(tables.FindReport(3)->owner, 2);
-    EXPECT_EQ(tables.FindReport(5)->owner, 9);
-    EXPECT_EQ(tables.FindReport(5)->state, ReportState::kOpen);
-    EXPECT_EQ(tables.FindReport(2)->owner, 1);
+    EXPECT_EQ(tables.reports().Find(1)->owner, 9);
+    EXPECT_EQ(tables.reports().Find(1)->state, ReportState::kReady);
+    EXPECT_EQ(tables.reports().Find(3)->owner, 2);
+    EXPECT_EQ(tables.reports().Find(5)->owner, 9);
+    EXPECT_EQ(tables.reports().Find(5)->state, ReportState::kOpen);
+    EXPECT_EQ(tables.reports().Find(2)->owner, 1);
     return absl::OkStatus();
   }),
               IsOk());

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "client/src/privacy/features.h"
+#include "client/core/features.h"
 #include "server/models/catalogue/arm_rules.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/service/arm_set.h"

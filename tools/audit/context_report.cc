@@ -8,7 +8,7 @@
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.pb.h"
 #include "client/src/privacy/context_privatizer.h"
-#include "client/src/privacy/features.h"
+#include "client/core/features.h"
 #include "client/src/privacy/stream_privatizer.h"
 #include "common/base/status.h"
 #include "common/mechanisms/privunit.h"
@@ -72,7 +72,7 @@ class Device {
                                    .now = absl::Now(),
                                    .forget_at = absl::Now()}));
           if (released != device::Release::kDone) return Internal("a fresh decision was not drawn");
-          transaction.tables.DeleteReport(row.number);  // answered: the store does not grow
+          transaction.tables.reports().Delete(row.number);  // answered: the store does not grow
           return absl::OkStatus();
         }));
     return Happened(row.report);

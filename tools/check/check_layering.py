@@ -82,12 +82,14 @@ ALLOWED = {
                             "server/service/transport",
                             "server/ops/config", "server/ops/observation"],
     "client/include": [],
-    "client/src/base": ["common/base", "common/channel", "client/include", "proto"],
-    "client/src/store": SHARED + ["common/sqlite", "client/include", "client/src/base"],
-    "client/src/privacy": SHARED + ["client/include", "client/src/base", "client/src/store"],
-    "client/src/selection": SHARED + ["client/include", "client/src/base", "client/src/store", "client/src/privacy"],
-    "client/src/delivery": SHARED + ["client/include", "client/src/base", "client/src/store", "client/src/privacy"],
-    "client/src": SHARED + ["client/include", "client/src/base", "client/src/store", "client/src/privacy",
+    # The device without I/O or threads.
+    "client/core": ["common/accounting", "common/base", "common/mechanisms", "common/random"],
+    "client/src/base": ["common/base", "common/channel", "client/core", "client/include", "proto"],
+    "client/src/store": SHARED + ["client/core", "common/sqlite", "client/include", "client/src/base"],
+    "client/src/privacy": SHARED + ["client/core", "client/include", "client/src/base", "client/src/store"],
+    "client/src/selection": SHARED + ["client/core", "client/include", "client/src/base", "client/src/store", "client/src/privacy"],
+    "client/src/delivery": SHARED + ["client/core", "client/include", "client/src/base", "client/src/store", "client/src/privacy"],
+    "client/src": SHARED + ["client/core", "client/include", "client/src/base", "client/src/store", "client/src/privacy",
                             "client/src/selection", "client/src/delivery"],
     "tools/base": ["common/base"],
     "tools/environments": COMMON + ["tools/base"],
@@ -95,7 +97,7 @@ ALLOWED = {
     "tools/published": COMMON,
     # The audits look at what a device sends, at models that are opened again, and at both sides in worlds that are
     # compared.
-    "tools/audit": TOOLS + CORE + MODELS + ["server/models/admission", "tools/published", "client/src*", "server/log",
+    "tools/audit": TOOLS + CORE + MODELS + ["server/models/admission", "tools/published", "client/core", "client/src*", "server/log",
                                             "server/service*", "server/ops*", "server/api"],
     "tools/ctl": TOOLS + CORE + MODELS + ["server/ops/config"],  # data folders of a stopped server
     "tools": TOOLS,
@@ -108,7 +110,7 @@ ALLOWED = {
     "research/tables": COMMON,
     "examples": ["client/include", "proto"],
     "bench": ["server/log/postgresql"] + COMMON + CORE + MODELS + ["server/models/admission", "server/log", "server/service*", "server/ops*",
-                                       "client/include", "client/src*", "tools/base", "tools/environments",
+                                       "client/include", "client/core", "client/src*", "tools/base", "tools/environments",
                                        "tools/published", "research/compact", "research/rounds", "tests/support"],
     "tests": None,  # may include everything
 }
@@ -120,12 +122,20 @@ PARTS = {
     "common/promise/mechanisms", "common/ranking/policies", "server/log/state",
     "server/models/aliases", "server/models/registry", "server/models/replicas", "server/service/policies",
     "common/mechanisms/counters", "common/mechanisms/joint", "common/mechanisms/sparse",
+    "client/core/stand_in", "client/core/stand_in/absl/status", "client/core/stand_in/absl/strings", "client/core/stand_in/absl/time",
     "client/include/bandana", "examples/quickstart", "examples/shop",
     "tools/audit/transcript",
     "research/lab/fliphat", "research/lab/neurips18", "research/lab/neurips20", "research/lab/recsys20", "research/lab/recsys22",
 }
 # Tools without a row: each may include what the row `tools` says.
 PLAIN_TOOLS = {"tools/fleet", "tools/import"}
+
+# All that the device's core may include from outside the tree, itself or by way of a header: what WebAssembly without threads has, and
+# the part of Abseil that client/core/stand_in stands in for.
+CORE_INCLUDES = {"absl/status/status.h", "absl/status/statusor.h", "absl/strings/cord.h", "absl/strings/str_cat.h", "absl/strings/string_view.h",
+                 "absl/time/time.h", "algorithm", "array", "bit", "cmath", "compare", "concepts", "cstddef", "cstdint", "cstdio", "cstdlib",
+                 "cstring", "functional", "iterator", "limits", "map", "memory", "optional", "set", "span", "string", "string.h", "string_view",
+                 "tuple", "type_traits", "utility", "variant", "vector"}
 
 
 def room_of(path):
@@ -209,8 +219,27 @@ def problems_of(path, text):
     return found
 
 
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
+
+
+def core_problems(root):
+    """Includes of the device's core, followed through the tree's headers, that a host without threads and libraries has not."""
+    tree = set(source_tree.files(root, [".h", ".cc"]))
+    waiting = sorted(path for path in tree if path.startswith("client/core/"))
+    seen, found = set(waiting), []
+    while waiting:
+        path = waiting.pop()
+        for include in INCLUDE.findall(source_tree.read(root, path)):
+            if include not in tree and include not in CORE_INCLUDES:
+                found.append(f"{path}: the device's core may not include {include}")
+            elif include in tree and include not in seen:
+                seen.add(include)
+                waiting.append(include)
+    return found
+
+
 def check(root):
-    problems = []
+    problems = core_problems(root)
     for path in source_tree.files(root, [".h", ".cc"]):
         problems += problems_of(path, source_tree.read(root, path))
     return problems

@@ -3,7 +3,8 @@
 
 Two types of one name break the one-definition rule as soon as one program links both: the linker keeps one copy of what the
 compiler made of each, and the other type's memory is overrun without a word. Tests are left out: each is a program of its own.
-So is what no other unit can see: anonymous namespaces, and types inside functions.
+So is what no other unit can see: anonymous namespaces, and types inside functions; and client/core/stand_in, which a program links
+in place of a library.
 """
 
 import collections
@@ -48,7 +49,7 @@ def definitions(text):
 def check(root):
     places = collections.defaultdict(list)
     for path in source_tree.files(root, [".h", ".cc"]):
-        if not path.startswith("tests/"):
+        if not path.startswith(("tests/", "client/core/stand_in/")):
             for name, line in definitions(source_tree.read(root, path)):
                 places[name].append(f"{path}:{line}")
     return [f"{name} has {len(found)} definitions: {', '.join(found)}; rename all but one, or use an anonymous namespace"

@@ -68,6 +68,13 @@ class LayeringTest(Tree):
             self.assertIn(path + ":1", found[0])
             os.remove(os.path.join(self.root, path))
 
+    def test_the_devices_core_needs_no_threads_and_libraries(self):
+        self.write("common/base/a.h", "#include <thread>\n")
+        self.assertEqual(self.problems("client/core/a.h", "<vector>"), [])
+        for include in ["<mutex>", "<chrono>", '"absl/strings/str_format.h"', '"bandana/v1/recommender.pb.h"', '"client/src/base/once.h"']:
+            self.assertIn(f"client/core/b.cc: the device's core may not include {include[1:-1]}", self.problems("client/core/b.cc", include))
+        self.assertEqual(self.problems("client/core/b.cc", '"common/base/a.h"'), ["common/base/a.h: the device's core may not include thread"])
+
     def test_every_folder_is_a_room_or_part_of_one(self):
         for path in ["common/bandits/mab/a.cc", "research/lab/recsys20/a.cc", "tools/fleet/a.cc", "tests/unit/new/a.cc"]:
             self.assertEqual(self.problems(path, "<vector>"), [], path)

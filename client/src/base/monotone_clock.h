@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "absl/time/time.h"
+#include "client/core/device_time.h"
 #include "common/base/clock.h"
 
 namespace bandana::device {
@@ -15,12 +16,8 @@ namespace bandana::device {
 // are for durations on the device alone and never leave it. Threads: safe.
 class MonotoneClock final : public Clock {
  public:
-  struct State {
-    absl::Time latest = absl::InfinitePast();
-    absl::Duration ahead;  // of the wall clock
-  };
   // `wall` outlives it. `before`: of an earlier process.
-  MonotoneClock(const Clock& wall, const State& before) : wall_(wall), state_(before) {
+  MonotoneClock(const Clock& wall, const DeviceTime& before) : wall_(wall), state_(before) {
     went_back_ = wall_.Now() + state_.ahead < state_.latest;
   }
 
@@ -36,7 +33,7 @@ class MonotoneClock final : public Clock {
     const std::lock_guard lock(mutex_);
     return std::max(state_.latest, wall_.Now() + state_.ahead);
   }
-  State state() const {
+  DeviceTime state() const {
     const std::lock_guard lock(mutex_);
     return state_;
   }
@@ -46,7 +43,7 @@ class MonotoneClock final : public Clock {
  private:
   const Clock& wall_;
   mutable std::mutex mutex_;
-  mutable State state_;
+  mutable DeviceTime state_;
   bool went_back_ = false;
 };
 

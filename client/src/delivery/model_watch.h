@@ -10,9 +10,9 @@
 
 #include "absl/time/time.h"
 #include "bandana/options.h"
+#include "client/core/event_mechanism.h"
 #include "client/src/base/transport.h"
 #include "client/src/delivery/pending_reports.h"
-#include "client/src/privacy/event_mechanism.h"
 #include "client/src/store/kept_answers.h"
 #include "common/promise/public_spec.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/src/privacy/features.h"
+#include "client/core/features.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
 
@@ -291,14 +291,14 @@ void Outbox::OnTokens(const BatchPtr& batch, const Answer& answer,
 // of reporting the event a second time under another token.
 void Outbox::PersistTokens(std::vector<OutboundReport> reports) {
   auto shared = std::make_shared<std::vector<OutboundReport>>(std::move(reports));
-  services_.store->Enqueue(
-      [shared](Store::Transaction& transaction) {
+  services_.journal->Enqueue(
+      [shared](Transaction& transaction) {
         for (const OutboundReport& report : *shared) {
-          auto row = transaction.tables.FindReport(report.number);
+          auto row = transaction.tables.reports().Find(report.number);
           if (!row) continue;
           row->features.clear();
           row->report = report.report;
-          transaction.tables.PutReport(*row);
+          transaction.tables.reports().Put(*row);
         }
         return absl::OkStatus();
       },
@@ -313,8 +313,8 @@ void Outbox::PersistTokens(std::vector<OutboundReport> reports) {
 void Outbox::Settle(const OutboundReport& report, Delivery delivery) {
   services_.counters->Count(delivery);
   // If a crash loses this, the report is sent once more and answered DUPLICATE.
-  services_.store->EnqueueLazy([number = report.number](Store::Transaction& transaction) {
-    transaction.tables.DeleteReport(number);
+  services_.journal->EnqueueLazy([number = report.number](Transaction& transaction) {
+    transaction.tables.reports().Delete(number);
     return absl::OkStatus();
   });
   services_.pending->Settled(report.number, delivery);

@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/base/backoff.h"
+#include "client/core/backoff.h"
+#include "client/core/journal.h"
+#include "client/core/tables.h"
 #include "client/src/base/counters.h"
 #include "client/src/base/scheduler.h"
 #include "client/src/base/transport.h"
 #include "client/src/delivery/model_watch.h"
 #include "client/src/delivery/pending_reports.h"
 #include "client/src/privacy/report_message.h"
-#include "client/src/store/store.h"
-#include "client/src/store/tables.h"
 #include "common/base/clock.h"
 
 namespace bandana::device {
@@ -53,7 +53,7 @@ class Outbox {
     bool one_attempt = false;
   };
   struct Services {
-    std::shared_ptr<Store> store;
+    std::shared_ptr<Journal> journal;
     Transport* transport = nullptr;
     Scheduler* scheduler = nullptr;
     Counters* counters = nullptr;

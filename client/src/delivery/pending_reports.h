@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bandana/client.h"
+#include "client/core/tables.h"
 #include "client/src/base/counters.h"
 #include "client/src/delivery/queue_slots.h"
-#include "client/src/store/tables.h"
 
 namespace bandana::device {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "client/src/privacy/release.h"
+#include "client/core/release.h"
 #include "common/base/status.h"
 #include "common/promise/window_schedule.h"
 #include "common/random/bit_source.h"
@@ -74,11 +74,11 @@ void Reporter::Open(std::span<const Handle> decisions, Queued opened) {
   auto rows = std::make_shared<std::vector<ReportRow>>();
   for (const Handle& decision : decisions) rows->push_back(OpenRowOf(decision, times));
   const int events = static_cast<int>(rows->size());
-  services_.store->Enqueue(
-      [this, rows, events](Store::Transaction& transaction) {
+  services_.journal->Enqueue(
+      [this, rows, events](Transaction& transaction) {
         BANDANA_RETURN_IF_ERROR(
             services_.mechanism->Debit(transaction, rows->front().user, events));
-        for (const ReportRow& row : *rows) transaction.tables.PutReport(row);
+        for (const ReportRow& row : *rows) transaction.tables.reports().Put(row);
         return absl::OkStatus();
       },
       [this, events, due = times.leave, opened = std::move(opened)](absl::Status status) {
@@ -115,18 +115,18 @@ void Reporter::Activate(const Handle& decision, Queued activated) {
   if (absl::Status reserved = Reserve(1); !reserved.ok()) return activated(std::move(reserved));
   auto row = std::make_shared<ReportRow>(OpenRowOf(decision, times));
   auto opened = std::make_shared<bool>(false);
-  services_.store->Enqueue(
+  services_.journal->Enqueue(
       [this, row, opened, times,
-       deferral = *decision.deferral](Store::Transaction& transaction) -> absl::Status {
+       deferral = *decision.deferral](Transaction& transaction) -> absl::Status {
         Tables& tables = transaction.tables;
-        if (tables.FindReport(row->number)) return absl::OkStatus();  // a repeat
+        if (tables.reports().Find(row->number)) return absl::OkStatus();  // a repeat
         if (const auto before = ReleasedBefore(tables, row->number)) {
           if (*before == Release::kAlreadyDrawn) return absl::OkStatus();
           return FailedPrecondition("the decision is too old to be activated: it is forgotten");
         }
         BANDANA_RETURN_IF_ERROR(MayActivate(deferral, times));
         BANDANA_RETURN_IF_ERROR(services_.mechanism->Debit(transaction, row->user, 1));
-        tables.PutReport(*row);
+        tables.reports().Put(*row);
         *opened = true;
         return absl::OkStatus();
       },
@@ -171,23 +171,23 @@ void Reporter::Report(Handle handle, std::optional<double> reward, Queued queued
 }
 
 void Reporter::EnqueueDraw(const CallPtr& call) {
-  auto take = [this, call](Store::Transaction& transaction) -> absl::Status {
+  auto take = [this, call](Transaction& transaction) -> absl::Status {
     BANDANA_ASSIGN_OR_RETURN(call->step, Take(transaction, *call));
     return absl::OkStatus();
   };
   auto drawn = [this, call](const absl::Status& status) { OnDrawn(call, status); };
-  if (has_window()) return services_.store->EnqueueReaction(std::move(take), std::move(drawn));
-  services_.store->Enqueue(std::move(take), std::move(drawn));
+  if (has_window()) return services_.journal->EnqueueReaction(std::move(take), std::move(drawn));
+  services_.journal->Enqueue(std::move(take), std::move(drawn));
 }
 
-absl::StatusOr<Release> Reporter::Take(Store::Transaction& transaction, Call& call) {
+absl::StatusOr<Release> Reporter::Take(Transaction& transaction, Call& call) {
   // Asked again here: the model may have changed while the call waited for a place.
   BANDANA_RETURN_IF_ERROR(services_.pending->refusal());
   if (has_window()) return HoldInWindow(transaction, call);
   return DrawAtOnce(transaction, call);
 }
 
-absl::StatusOr<Release> Reporter::DrawAtOnce(Store::Transaction& transaction, Call& call) {
+absl::StatusOr<Release> Reporter::DrawAtOnce(Transaction& transaction, Call& call) {
   const absl::Time now = services_.clock->Now();
   ReportRow row = RowOf(call.handle);
   row.state = ReportState::kOutbound;
@@ -206,8 +206,8 @@ absl::StatusOr<Release> Reporter::DrawAtOnce(Store::Transaction& transaction, Ca
 
 // A reaction overwrites what is held, and nothing else: when the report leaves, and all of it but
 // the draw, stands since the decision.
-absl::StatusOr<Release> Reporter::HoldInWindow(Store::Transaction& transaction, Call& call) const {
-  auto row = transaction.tables.FindReport(call.handle.number);
+absl::StatusOr<Release> Reporter::HoldInWindow(Transaction& transaction, Call& call) const {
+  auto row = transaction.tables.reports().Find(call.handle.number);
   if (!row && call.handle.deferral && !ReleasedBefore(transaction.tables, call.handle.number)) {
     return FailedPrecondition("the decision is deferred, and is no event before Activate");
   }
@@ -220,7 +220,7 @@ absl::StatusOr<Release> Reporter::HoldInWindow(Store::Transaction& transaction, 
   row->opening.reacted = true;
   row->opening.held = std::move(call.held);
   if (services_.on_reaction) services_.on_reaction(transaction, *row, *services_.mechanism);
-  transaction.tables.PutReport(*row);
+  transaction.tables.reports().Put(*row);
   return Release::kDone;
 }
 

@@ -12,14 +12,14 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/client.h"
+#include "client/core/event_mechanism.h"
+#include "client/core/handle.h"
+#include "client/core/journal.h"
 #include "client/src/base/counters.h"
 #include "client/src/delivery/outbox.h"
 #include "client/src/delivery/pending_reports.h"
 #include "client/src/delivery/stream_outbox.h"
 #include "client/src/delivery/window_timer.h"
-#include "client/src/privacy/event_mechanism.h"
-#include "client/src/store/handle.h"
-#include "client/src/store/store.h"
 #include "common/base/clock.h"
 
 namespace bandana::device {
@@ -30,7 +30,7 @@ class Reporter {
   using Queued = std::function<void(absl::Status)>;
   using Done = PendingReports::Done;
   // What a reaction changes beside the value that is held: nothing, but in mutants of the audit.
-  using OnReaction = std::function<void(Store::Transaction&, ReportRow&, const EventMechanism&)>;
+  using OnReaction = std::function<void(Transaction&, ReportRow&, const EventMechanism&)>;
 
   struct Options {
     PolicyId policy = 0;
@@ -46,7 +46,7 @@ class Reporter {
   };
   // All outlive the reporter.
   struct Services {
-    std::shared_ptr<Store> store;
+    std::shared_ptr<Journal> journal;
     const MonotoneClock* clock = nullptr;
     Counters* counters = nullptr;
     const EventMechanism* mechanism = nullptr;
@@ -98,9 +98,9 @@ class Reporter {
   // The same of one whose window is open.
   ReportRow OpenRowOf(const Handle& decision, const WindowTimes& times) const;
   void EnqueueDraw(const CallPtr& call);
-  absl::StatusOr<Release> Take(Store::Transaction& transaction, Call& call);
-  absl::StatusOr<Release> DrawAtOnce(Store::Transaction& transaction, Call& call);
-  absl::StatusOr<Release> HoldInWindow(Store::Transaction& transaction, Call& call) const;
+  absl::StatusOr<Release> Take(Transaction& transaction, Call& call);
+  absl::StatusOr<Release> DrawAtOnce(Transaction& transaction, Call& call);
+  absl::StatusOr<Release> HoldInWindow(Transaction& transaction, Call& call) const;
   void OnDrawn(const CallPtr& call, const absl::Status& status);
   void OnReleased(const CallPtr& call);
   void Answer(const CallPtr& call, const absl::Status& status, std::optional<Delivery> delivery);

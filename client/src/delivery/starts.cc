@@ -12,18 +12,18 @@ void Starts::Begin(bool has_model) {
     if (running_) return;
     running_ = true;
   }
-  services_.store->gate().Begin();
+  services_.gate->Begin();
   struct Look {
     std::vector<DecisionNumber> overtaken;
     bool may_send = false;
   };
   auto look = std::make_shared<Look>();
-  services_.store->Enqueue(
-      [this, look](Store::Transaction& transaction) {
+  services_.journal->Enqueue(
+      [this, look](Transaction& transaction) {
         const absl::Time now = services_.clock->Now();
         look->overtaken = DropOvertaken(transaction.tables, now);
-        look->may_send = !transaction.tables.IsAnyOpen(now);
-        if (look->may_send) transaction.tables.ReadyAgain(options_.owner);
+        look->may_send = !transaction.tables.reports().IsAnyOpen(now);
+        if (look->may_send) transaction.tables.reports().ReadyAgain(options_.owner);
         return absl::OkStatus();
       },
       [this, look, has_model](const absl::Status& status) {
@@ -37,9 +37,9 @@ void Starts::Begin(bool has_model) {
 
 // One transaction can drop them all: there are no more than places in the queue.
 std::vector<DecisionNumber> Starts::DropOvertaken(Tables& tables, absl::Time now) const {
-  auto overtaken = tables.OpenSince(options_.owner, now - options_.token_lifetime);
-  for (const DecisionNumber number : overtaken) tables.DeleteReport(number);
-  if (!overtaken.empty()) tables.database().ScrubLog();
+  auto overtaken = tables.reports().OpenSince(options_.owner, now - options_.token_lifetime);
+  for (const DecisionNumber number : overtaken) tables.reports().Delete(number);
+  if (!overtaken.empty()) tables.rows().NoteErasure();
   return overtaken;
 }
 
@@ -61,8 +61,8 @@ void Starts::Deliver() {
 
 // Answers are noted lazily: this goes after all of them.
 void Starts::MakeDurable() {
-  services_.store->Enqueue([](Store::Transaction&) { return absl::OkStatus(); },
-                           [this](const absl::Status&) { End(); });
+  services_.journal->Enqueue([](Transaction&) { return absl::OkStatus(); },
+                             [this](const absl::Status&) { End(); });
 }
 
 void Starts::End() {
@@ -72,14 +72,14 @@ void Starts::End() {
     running_ = false;
     ended_.notify_all();
   }
-  services_.store->gate().End();
+  services_.gate->End();
 }
 
 void Starts::BeforeSelection(std::function<void()> select) {
-  services_.store->gate().Pass([this, select = std::move(select)] {
+  services_.gate->Pass([this, select = std::move(select)] {
     auto overtaken = std::make_shared<std::vector<DecisionNumber>>();
-    services_.store->Enqueue(
-        [this, overtaken](Store::Transaction& transaction) {
+    services_.journal->Enqueue(
+        [this, overtaken](Transaction& transaction) {
           *overtaken = DropOvertaken(transaction.tables, services_.clock->Now());
           return absl::OkStatus();
         },

@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "client/core/journal.h"
 #include "client/src/base/counters.h"
+#include "client/src/base/start_gate.h"
 #include "client/src/delivery/model_watch.h"
 #include "client/src/delivery/outbox.h"
 #include "client/src/delivery/pending_reports.h"
 #include "client/src/delivery/stream_outbox.h"
 #include "client/src/delivery/window_timer.h"
-#include "client/src/store/store.h"
 #include "common/base/clock.h"
 
 namespace bandana::device {
@@ -33,7 +34,8 @@ class Starts {
   };
   // All outlive it.
   struct Services {
-    std::shared_ptr<Store> store;
+    std::shared_ptr<Journal> journal;
+    StartGate* gate = nullptr;  // of the store
     const Clock* clock = nullptr;
     Counters* counters = nullptr;
     PendingReports* pending = nullptr;

@@ -110,8 +110,8 @@ void StreamOutbox::Load(StreamId stream) {
     acknowledged = state.acknowledged;
     if (state.alone) steps_max = 1;
   }
-  services_.store->Enqueue(
-      [job, acknowledged, steps_max](Store::Transaction& transaction) -> absl::Status {
+  services_.journal->Enqueue(
+      [job, acknowledged, steps_max](Transaction& transaction) -> absl::Status {
         StreamRows& streams = transaction.tables.streams();
         const auto row = streams.Find(job->stream);
         if (!row) return absl::OkStatus();
@@ -204,7 +204,7 @@ void StreamOutbox::Acknowledge(const JobPtr& job, std::uint64_t step, Delivery d
     streams_[job->stream].owed -= static_cast<std::int64_t>(job->steps.size());
   }
   // If a crash loses this, the steps are sent once more and answered DUPLICATE.
-  services_.store->EnqueueLazy([stream = job->stream, step](Store::Transaction& transaction) {
+  services_.journal->EnqueueLazy([stream = job->stream, step](Transaction& transaction) {
     transaction.tables.streams().Acknowledge(stream, step);
     return absl::OkStatus();
   });
@@ -217,8 +217,8 @@ void StreamOutbox::Acknowledge(const JobPtr& job, std::uint64_t step, Delivery d
 
 void StreamOutbox::End(const JobPtr& job, StreamEnd end) {
   auto numbers = std::make_shared<std::vector<DecisionNumber>>();
-  services_.store->Enqueue(
-      [stream = job->stream, end, numbers](Store::Transaction& transaction) {
+  services_.journal->Enqueue(
+      [stream = job->stream, end, numbers](Transaction& transaction) {
         StreamRows& streams = transaction.tables.streams();
         const auto row = streams.Find(stream);
         if (!row) return absl::OkStatus();

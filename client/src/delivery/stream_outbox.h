@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/base/backoff.h"
+#include "client/core/backoff.h"
+#include "client/core/journal.h"
 #include "client/src/base/counters.h"
 #include "client/src/base/scheduler.h"
 #include "client/src/base/transport.h"
 #include "client/src/delivery/model_watch.h"
 #include "client/src/delivery/pending_reports.h"
-#include "client/src/store/store.h"
 
 namespace bandana::device {
 
@@ -37,7 +37,7 @@ class StreamOutbox {
     bool one_attempt = false;  // as Outbox::Options
   };
   struct Services {
-    std::shared_ptr<Store> store;
+    std::shared_ptr<Journal> journal;
     Transport* transport = nullptr;
     Scheduler* scheduler = nullptr;
     Counters* counters = nullptr;

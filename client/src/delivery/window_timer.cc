@@ -65,13 +65,13 @@ void WindowTimer::Tick() {
 
 void WindowTimer::Look() {
   auto pulse = std::make_shared<Pulse>();
-  services_.store->Enqueue(
-      [this, pulse](Store::Transaction& transaction) {
+  services_.journal->Enqueue(
+      [this, pulse](Transaction& transaction) {
         pulse->now = services_.clock->Now();
         TakeUp(transaction, *pulse);
         DrawDue(transaction, *pulse);
         if (options_.at_start) TakeUpSteps(transaction, *pulse);
-        pulse->next = transaction.tables.NextWake(options_.owner);
+        pulse->next = transaction.tables.reports().NextWake(options_.owner);
         return absl::OkStatus();
       },
       [this, pulse](const absl::Status& status) { Finish(*pulse, status); });
@@ -79,26 +79,27 @@ void WindowTimer::Look() {
 
 // In the order of their due times, and all of them alike: nothing here may ask whether there was a
 // reaction. A draw that fails holds up those behind it.
-void WindowTimer::DrawDue(Store::Transaction& transaction, Pulse& pulse) const {
+void WindowTimer::DrawDue(Transaction& transaction, Pulse& pulse) const {
   const bool refused = services_.pending->model_changed();
   // The client closes: the next one draws.
   if (!refused && !services_.pending->refusal().ok()) return;
-  auto rows = transaction.tables.Awake(options_.owner, ReportState::kOpen, pulse.now, kRowsPerLook);
+  auto rows = transaction.tables.reports().Awake(options_.owner, ReportState::kOpen, pulse.now,
+                                                 kRowsPerLook);
   if (rows.empty()) return;
   pulse.more = pulse.more || rows.size() == kRowsPerLook;
   for (ReportRow& row : rows) {
     // Under another policy there is nothing that the user's debit was for.
     if (row.policy != options_.policy || refused) {
-      transaction.tables.DeleteReport(row.number);
+      transaction.tables.reports().Delete(row.number);
       pulse.rejected.push_back(row.number);
     } else if (!DrawOne(transaction, row, pulse)) {
       break;
     }
   }
-  transaction.tables.database().ScrubLog();  // erases from the log what was held
+  transaction.tables.rows().NoteErasure();  // erases from the log what was held
 }
 
-bool WindowTimer::DrawOne(Store::Transaction& transaction, ReportRow& row, Pulse& pulse) const {
+bool WindowTimer::DrawOne(Transaction& transaction, ReportRow& row, Pulse& pulse) const {
   const SecretBytes held = std::move(row.opening.held);
   const bool reacted = row.opening.reacted;
   row.state = ReportState::kOutbound;
@@ -115,7 +116,7 @@ bool WindowTimer::DrawOne(Store::Transaction& transaction, ReportRow& row, Pulse
     if (row.stream == 0) {
       pulse.leaving.push_back(ToOutbound(std::move(row)));
     } else {
-      transaction.tables.DeleteReport(row.number);
+      transaction.tables.reports().Delete(row.number);
       ++pulse.steps[row.stream];
     }
     return true;
@@ -124,31 +125,31 @@ bool WindowTimer::DrawOne(Store::Transaction& transaction, ReportRow& row, Pulse
     pulse.failed = true;
     return false;
   }
-  transaction.tables.DeleteReport(row.number);
+  transaction.tables.reports().Delete(row.number);
   pulse.rejected.push_back(row.number);  // the stream takes no more steps
   return true;
 }
 
 // Takes up reports that an earlier client was sending, or at a start could not deliver. They are
 // drawn, so they leave whatever the clock says.
-void WindowTimer::TakeUp(Store::Transaction& transaction, Pulse& pulse) const {
-  auto rows = transaction.tables.Awake(options_.owner, ReportState::kReady, absl::InfiniteFuture(),
-                                       kRowsPerLook);
+void WindowTimer::TakeUp(Transaction& transaction, Pulse& pulse) const {
+  auto rows = transaction.tables.reports().Awake(options_.owner, ReportState::kReady,
+                                                 absl::InfiniteFuture(), kRowsPerLook);
   const bool refused = options_.at_start && services_.pending->model_changed();
   pulse.more = pulse.more || rows.size() == kRowsPerLook;
   for (ReportRow& row : rows) {
     if (refused || !options_.deliverable.contains(row.policy)) {
-      transaction.tables.DeleteReport(row.number);
+      transaction.tables.reports().Delete(row.number);
       pulse.rejected.push_back(row.number);
       continue;
     }
     row.state = ReportState::kOutbound;
-    transaction.tables.PutReport(row);
+    transaction.tables.reports().Put(row);
     pulse.leaving.push_back(ToOutbound(std::move(row)));
   }
 }
 
-void WindowTimer::TakeUpSteps(Store::Transaction& transaction, Pulse& pulse) const {
+void WindowTimer::TakeUpSteps(Transaction& transaction, Pulse& pulse) const {
   pulse.steps.clear();
   if (pulse.more && !pulse.failed) return;  // with the last look
   if (services_.pending->model_changed()) return;

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "client/core/event_mechanism.h"
+#include "client/core/journal.h"
 #include "client/src/base/counters.h"
 #include "client/src/base/scheduler.h"
 #include "client/src/delivery/outbox.h"
 #include "client/src/delivery/pending_reports.h"
 #include "client/src/delivery/stream_outbox.h"
-#include "client/src/privacy/event_mechanism.h"
-#include "client/src/store/store.h"
 #include "common/base/clock.h"
 #include "common/promise/window_schedule.h"
 
@@ -35,7 +35,7 @@ class WindowTimer {
     bool at_start = false;  // looks when it is told to, and never by itself
   };
   struct Services {
-    std::shared_ptr<Store> store;
+    std::shared_ptr<Journal> journal;
     Scheduler* scheduler = nullptr;
     const Clock* clock = nullptr;
     Counters* counters = nullptr;
@@ -58,12 +58,12 @@ class WindowTimer {
  private:
   struct Pulse;
   void Look();
-  void DrawDue(Store::Transaction& transaction, Pulse& pulse) const;
+  void DrawDue(Transaction& transaction, Pulse& pulse) const;
   // The draw of one open decision that is due: false when the look must end with it.
-  bool DrawOne(Store::Transaction& transaction, ReportRow& row, Pulse& pulse) const;
-  void TakeUp(Store::Transaction& transaction, Pulse& pulse) const;
+  bool DrawOne(Transaction& transaction, ReportRow& row, Pulse& pulse) const;
+  void TakeUp(Transaction& transaction, Pulse& pulse) const;
   // At a start: all steps that the server lacks.
-  void TakeUpSteps(Store::Transaction& transaction, Pulse& pulse) const;
+  void TakeUpSteps(Transaction& transaction, Pulse& pulse) const;
   void Finish(Pulse& pulse, const absl::Status& status);
   // Tells the others, once the work of a look is durable.
   void HandOver(Pulse& pulse);

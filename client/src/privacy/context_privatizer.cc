@@ -4,25 +4,25 @@
 #include <utility>
 #include <variant>
 
-#include "client/src/base/secret_bytes.h"
-#include "client/src/privacy/features.h"
-#include "client/src/privacy/wire_reports.h"
+#include "client/core/features.h"
+#include "client/core/report_bytes.h"
+#include "client/core/secret_bytes.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
 
 absl::StatusOr<std::unique_ptr<EventMechanism>> ContextPrivatizer::Create(Options options) {
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(*options.mechanism));
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(*options.mechanism->cost()));
   return std::unique_ptr<EventMechanism>(new ContextPrivatizer(std::move(options), cost));
 }
 
-absl::Status ContextPrivatizer::Debit(Store::Transaction& transaction, const std::string& user,
+absl::Status ContextPrivatizer::Debit(Transaction& transaction, const std::string& user,
                                       int events) const {
   return transaction.ledger.Debit(transaction.tables, AccountOf(user),
                                   static_cast<std::uint64_t>(events));
 }
 
-absl::Status ContextPrivatizer::MayDebit(Store::Transaction& transaction, const std::string& user,
+absl::Status ContextPrivatizer::MayDebit(Transaction& transaction, const std::string& user,
                                          int events) const {
   return transaction.ledger.MayDebit(transaction.tables, AccountOf(user),
                                      static_cast<std::uint64_t>(events));
@@ -46,8 +46,8 @@ absl::StatusOr<std::string> ContextPrivatizer::DrawReport(const ReportRow& row,
       [&](const auto& output) { return ContextReportBytes(id, row.opening.epoch, output); }, drawn);
 }
 
-absl::StatusOr<device::Release> ContextPrivatizer::Release(Store::Transaction& transaction,
-                                                           ReportRow& row, const SecretBytes& held,
+absl::StatusOr<device::Release> ContextPrivatizer::Release(Transaction& transaction, ReportRow& row,
+                                                           const SecretBytes& held,
                                                            const Draw& draw) const {
   if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
   const auto reward = HeldReward::Unpack(held.get());

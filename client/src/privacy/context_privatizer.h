@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/src/privacy/event_mechanism.h"
-#include "client/src/privacy/held_reward.h"
+#include "client/core/event_mechanism.h"
+#include "client/core/held_reward.h"
 #include "common/promise/mechanism.h"
 #include "common/random/bit_source.h"
 #include "common/ranking/link.h"
@@ -42,12 +42,11 @@ class ContextPrivatizer final : public EventMechanism {
   const EventTraits& traits() const override { return options_.traits; }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override;
-  absl::Status Debit(Store::Transaction& transaction, const std::string& user,
-                     int events) const override;
-  absl::Status MayDebit(Store::Transaction& transaction, const std::string& user,
+  absl::Status Debit(Transaction& transaction, const std::string& user, int events) const override;
+  absl::Status MayDebit(Transaction& transaction, const std::string& user,
                         int events) const override;
   // `row` has the features of the arm shown; they are straightened, and erased with the draw.
-  absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
+  absl::StatusOr<device::Release> Release(Transaction& transaction, ReportRow& row,
                                           const SecretBytes& held, const Draw& draw) const override;
 
  private:

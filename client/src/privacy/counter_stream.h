@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/src/base/secret_bytes.h"
-#include "client/src/privacy/held_reward.h"
+#include "client/core/held_reward.h"
+#include "client/core/secret_bytes.h"
 #include "common/mechanisms/counters/counter_decoder.h"
 #include "common/mechanisms/counters/counter_design.h"
 #include "common/mechanisms/counters/counter_encoder.h"

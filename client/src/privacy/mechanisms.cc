@@ -2,11 +2,11 @@
 
 #include <utility>
 
+#include "client/core/raw_reports.h"
 #include "client/src/privacy/context_privatizer.h"
 #include "client/src/privacy/privatizer.h"
-#include "client/src/privacy/raw_reports.h"
+#include "client/src/privacy/report_message.h"
 #include "client/src/privacy/stream_privatizer.h"
-#include "client/src/privacy/wire_reports.h"
 #include "common/promise/mechanism.h"
 
 namespace bandana::device {

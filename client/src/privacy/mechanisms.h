@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "client/src/privacy/event_mechanism.h"
+#include "client/core/event_mechanism.h"
 #include "common/promise/public_spec.h"
 #include "common/random/bit_source.h"
 

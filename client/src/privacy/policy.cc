@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "client/src/privacy/features.h"
+#include "client/core/features.h"
 #include "common/base/limits.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"

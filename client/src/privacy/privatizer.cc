@@ -2,15 +2,15 @@
 
 #include <utility>
 
-#include "client/src/privacy/wire_reports.h"
-#include "client/src/store/handle.h"
+#include "client/core/handle.h"
+#include "client/core/report_bytes.h"
 #include "common/base/bytes.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
 
 absl::StatusOr<std::unique_ptr<EventMechanism>> Privatizer::Create(Options options) {
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(*options.mechanism));
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(*options.mechanism->cost()));
   return std::unique_ptr<EventMechanism>(new Privatizer(std::move(options), cost));
 }
 
@@ -24,19 +24,19 @@ SecretBytes Privatizer::Hold(std::optional<double> reward,
 }
 // PROOF: centred_randomizer end
 
-absl::Status Privatizer::Debit(Store::Transaction& transaction, const std::string& user,
+absl::Status Privatizer::Debit(Transaction& transaction, const std::string& user,
                                int events) const {
   return transaction.ledger.Debit(transaction.tables, AccountOf(user),
                                   static_cast<std::uint64_t>(events));
 }
 
-absl::Status Privatizer::MayDebit(Store::Transaction& transaction, const std::string& user,
+absl::Status Privatizer::MayDebit(Transaction& transaction, const std::string& user,
                                   int events) const {
   return transaction.ledger.MayDebit(transaction.tables, AccountOf(user),
                                      static_cast<std::uint64_t>(events));
 }
 
-absl::StatusOr<device::Release> Privatizer::Release(Store::Transaction& transaction, ReportRow& row,
+absl::StatusOr<device::Release> Privatizer::Release(Transaction& transaction, ReportRow& row,
                                                     const SecretBytes& held,
                                                     const Draw& draw) const {
   if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;

@@ -46,4 +46,7 @@ extern const ReportMessage kPerturbedForm;
 extern const ReportMessage kOutcomeForm;
 extern const ReportMessage kContextForm;
 
+// Adds one packed arm (features.h).
+void UnpackArm(std::string_view bytes, v1::InlineArms& arms);
+
 }  // namespace bandana::device

@@ -3,25 +3,25 @@
 #include <array>
 #include <utility>
 
-#include "bandana/v1/recommender.pb.h"
-#include "client/src/privacy/features.h"
+#include "client/core/features.h"
+#include "client/core/report_bytes.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
 
 absl::StatusOr<std::unique_ptr<EventMechanism>> StreamPrivatizer::Create(Options options) {
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(*options.mechanism));
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(*options.mechanism->cost()));
   return std::unique_ptr<EventMechanism>(new StreamPrivatizer(std::move(options), cost));
 }
 
-absl::Status StreamPrivatizer::Debit(Store::Transaction& transaction, const std::string& user,
+absl::Status StreamPrivatizer::Debit(Transaction& transaction, const std::string& user,
                                      int events) const {
   return transaction.ledger.Debit(transaction.tables, AccountOf(user),
                                   static_cast<std::uint64_t>(events));
 }
 
-absl::Status StreamPrivatizer::MayDebit(Store::Transaction& transaction, const std::string& user,
+absl::Status StreamPrivatizer::MayDebit(Transaction& transaction, const std::string& user,
                                         int events) const {
   return transaction.ledger.MayDebit(transaction.tables, AccountOf(user),
                                      static_cast<std::uint64_t>(events));
@@ -33,7 +33,7 @@ SecretBytes StreamPrivatizer::Hold(std::optional<double> reward,
 }
 
 // PROOF: device_stream begin
-absl::StatusOr<StreamRow> StreamPrivatizer::Open(Store::Transaction& transaction,
+absl::StatusOr<StreamRow> StreamPrivatizer::Open(Transaction& transaction,
                                                  const std::string& user) const {
   StreamRows& streams = transaction.tables.streams();
   for (const StreamRow& old : streams.Of(options_.policy, user)) {
@@ -54,8 +54,8 @@ absl::StatusOr<StreamRow> StreamPrivatizer::Open(Store::Transaction& transaction
   return stream;
 }
 
-absl::StatusOr<device::Release> StreamPrivatizer::Release(Store::Transaction& transaction,
-                                                          ReportRow& row, const SecretBytes& held,
+absl::StatusOr<device::Release> StreamPrivatizer::Release(Transaction& transaction, ReportRow& row,
+                                                          const SecretBytes& held,
                                                           const device::Draw& draw) const {
   if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
   const auto reward = HeldReward::Unpack(held.get());
@@ -90,7 +90,7 @@ absl::StatusOr<device::Release> StreamPrivatizer::Release(Store::Transaction& tr
   return device::Release::kDone;
 }
 
-absl::Status StreamPrivatizer::TakeStep(Store::Transaction& transaction, StreamRow& stream,
+absl::Status StreamPrivatizer::TakeStep(Transaction& transaction, StreamRow& stream,
                                         const ReportRow& row, const HeldReward& reward) const {
   StreamRows& streams = transaction.tables.streams();
   BANDANA_ASSIGN_OR_RETURN(const SecretBytes before, streams.State(stream));
@@ -100,16 +100,11 @@ absl::Status StreamPrivatizer::TakeStep(Store::Transaction& transaction, StreamR
       const std::vector<double> moment,
       counter.Step(FeaturesOfRank(row.features, 0, design().grid().dimension), reward,
                    options_.mechanism->counter()->centre, *options_.bits));
-  v1::CounterReport report;
-  report.mutable_moment()->Assign(moment.begin(), moment.end());
-  v1::CounterStep& step = *report.add_steps();
-  step.set_token(row.token);
-  step.set_shown(static_cast<std::uint32_t>(row.opening.shown));
   stream.step = counter.step();
   streams.Put(stream, counter.Save());
-  streams.AddStep(
-      stream.id,
-      {.step = stream.step, .number = row.number, .content = report.SerializeAsString()});
+  streams.AddStep(stream.id, {.step = stream.step,
+                              .number = row.number,
+                              .content = CounterReportBytes(moment, row.token, row.opening.shown)});
   return absl::OkStatus();
 }
 // PROOF: device_stream end

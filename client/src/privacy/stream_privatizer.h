@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "client/core/event_mechanism.h"
 #include "client/src/privacy/counter_stream.h"
-#include "client/src/privacy/event_mechanism.h"
 #include "common/promise/mechanism.h"
 #include "common/random/bit_source.h"
 
@@ -41,14 +41,13 @@ class StreamPrivatizer final : public EventMechanism {
   const EventTraits& traits() const override { return options_.traits; }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override;
-  absl::Status Debit(Store::Transaction& transaction, const std::string& user,
-                     int events) const override;
-  absl::Status MayDebit(Store::Transaction& transaction, const std::string& user,
+  absl::Status Debit(Transaction& transaction, const std::string& user, int events) const override;
+  absl::Status MayDebit(Transaction& transaction, const std::string& user,
                         int events) const override;
   // Takes the step of the decision `row` (number, user, token, rank, epoch, features of the arm
   // shown) in the user's stream. Errors also: FAILED_PRECONDITION the model is in another epoch
   // than it was at the decision; DATA_LOSS, FAILED_PRECONDITION the stream's state does not fit.
-  absl::StatusOr<device::Release> Release(Store::Transaction& transaction, ReportRow& row,
+  absl::StatusOr<device::Release> Release(Transaction& transaction, ReportRow& row,
                                           const SecretBytes& held, const Draw& draw) const override;
 
  private:
@@ -59,8 +58,8 @@ class StreamPrivatizer final : public EventMechanism {
     return {options_.model, options_.policy, user, options_.events_max, 0};
   }
   // Ends what is left of other epochs, debits and adds a stream.
-  absl::StatusOr<StreamRow> Open(Store::Transaction& transaction, const std::string& user) const;
-  absl::Status TakeStep(Store::Transaction& transaction, StreamRow& stream, const ReportRow& row,
+  absl::StatusOr<StreamRow> Open(Transaction& transaction, const std::string& user) const;
+  absl::Status TakeStep(Transaction& transaction, StreamRow& stream, const ReportRow& row,
                         const HeldReward& reward) const;
 
   const Options options_;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "client/src/privacy/features.h"
+#include "client/core/features.h"
 #include "common/base/own_number.h"
 #include "common/base/status.h"
 #include "common/ranking/scoring.h"

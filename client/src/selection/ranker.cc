@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "client/core/features.h"
 #include "client/src/base/once.h"
-#include "client/src/privacy/features.h"
 #include "client/src/privacy/policy.h"
 #include "client/src/selection/arm_effects_clock.h"
 #include "client/src/selection/named_arms.h"

@@ -6,9 +6,9 @@
 #include <memory>
 #include <utility>
 
-#include "client/src/privacy/features.h"
+#include "client/core/features.h"
+#include "client/core/handle.h"
 #include "client/src/selection/named_arms.h"
-#include "client/src/store/handle.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/base/text.h"

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "bandana/client.h"
 #include "bandana/v1/recommender.pb.h"
-#include "client/src/base/backoff.h"
+#include "client/core/backoff.h"
 #include "client/src/base/scheduler.h"
 #include "client/src/base/transport.h"
 #include "common/features/value_log.h"

@@ -60,11 +60,6 @@ std::optional<StoreMark> Decode(std::string_view slot) {
 
 }  // namespace
 
-bool IsOlder(const StoreMark& store, const StoreMark& anchor) {
-  return store.position < anchor.position ||
-         (store.position == anchor.position && store.ledger_hash != anchor.ledger_hash);
-}
-
 absl::Status Anchor::CreateFile(const std::string& path, const StoreMark& mark) {
   const std::string slot = Encode(mark);
   return WriteFileDurably(path, slot + slot, 0600);

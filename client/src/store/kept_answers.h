@@ -8,22 +8,17 @@
 #include <string_view>
 #include <utility>
 
-#include "client/src/store/store.h"
+#include "client/core/journal.h"
 
 namespace bandana::device {
 
 // Threads: safe.
 class KeptAnswers {
  public:
-  // Reads them; blocks.
-  KeptAnswers(std::shared_ptr<Store> store, std::string model)
-      : store_(std::move(store)), model_(std::move(model)) {
-    const absl::Status read = store_->Run([this](Store::Transaction& transaction) {
-      kept_ = transaction.tables.kept().Of(model_);
-      return absl::OkStatus();
-    });
-    if (!read.ok()) kept_.clear();
-  }
+  // `kept`: as Store::KeptOf has read it.
+  KeptAnswers(std::shared_ptr<Journal> journal, std::string model,
+              std::map<std::string, std::string> kept)
+      : journal_(std::move(journal)), model_(std::move(model)), kept_(std::move(kept)) {}
 
   static constexpr std::string_view kModel = "model";
   static constexpr std::string_view kPosterior = "posterior";
@@ -45,9 +40,9 @@ class KeptAnswers {
       const std::lock_guard lock(mutex_);
       kept_[std::string(name)] = bytes;
     }
-    store_->Enqueue(
+    journal_->Enqueue(
         [model = model_, name = std::string(name),
-         bytes = std::move(bytes)](Store::Transaction& transaction) {
+         bytes = std::move(bytes)](Transaction& transaction) {
           transaction.tables.kept().Put(model, name, bytes);
           return absl::OkStatus();
         },
@@ -55,7 +50,7 @@ class KeptAnswers {
   }
 
  private:
-  const std::shared_ptr<Store> store_;
+  const std::shared_ptr<Journal> journal_;
   const std::string model_;
   mutable std::mutex mutex_;
   std::map<std::string, std::string> kept_;

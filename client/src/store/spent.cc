@@ -39,7 +39,7 @@ double EventRho(const PolicyRow& policy, const Balance& balance, std::uint64_t l
   return mu.ok() ? mu->value * mu->value / 2 : kInfinity;
 }
 
-std::vector<Spending> AccountsOf(Store::Transaction& transaction, const std::string& model,
+std::vector<Spending> AccountsOf(Transaction& transaction, const std::string& model,
                                  const std::string& user) {
   Tables& tables = transaction.tables;
   std::vector<Spending> accounts;
@@ -66,8 +66,7 @@ std::vector<Spending> AccountsOf(Store::Transaction& transaction, const std::str
 
 }  // namespace
 
-PrivacySpent SpentBy(Store::Transaction& transaction, const std::string& model,
-                     const std::string& user) {
+PrivacySpent SpentBy(Transaction& transaction, const std::string& model, const std::string& user) {
   PrivacySpent spent;
   double group_rho = 0;  // of all events at once
   for (const Spending& account : AccountsOf(transaction, model, user)) {
@@ -91,7 +90,7 @@ PrivacySpent SpentBy(Store::Transaction& transaction, const std::string& model,
   return spent;
 }
 
-absl::StatusOr<LedgerReadings> ReadingsOf(Store::Transaction& transaction, const std::string& model,
+absl::StatusOr<LedgerReadings> ReadingsOf(Transaction& transaction, const std::string& model,
                                           const std::string& user, double delta) {
   PrivacyTotals totals;
   for (const Spending& account : AccountsOf(transaction, model, user)) {
@@ -117,7 +116,7 @@ absl::StatusOr<LedgerReadings> ReadingsOf(Store::Transaction& transaction, const
                         .delta = delta};
 }
 
-std::vector<StreamInfo> StreamsOf(Store::Transaction& transaction, const std::string& model,
+std::vector<StreamInfo> StreamsOf(Transaction& transaction, const std::string& model,
                                   const std::string& user) {
   std::vector<StreamInfo> streams;
   for (const PolicyRow& policy : transaction.tables.PoliciesOf(model)) {

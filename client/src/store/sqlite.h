@@ -22,6 +22,8 @@ class Database;
 class Statement {
  public:
   Statement() = default;
+  // By Prepare.
+  bool made() const { return database_ != nullptr; }
 
   // Parameters are numbered from 1. Texts and blobs are copied.
   Statement& Bind(int index, std::int64_t value);

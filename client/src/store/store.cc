@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "client/src/base/once.h"
+#include "client/src/store/locked_user_set.h"
+#include "client/src/store/open_tables.h"
 #include "client/src/store/schema.h"
 #include "common/base/check.h"
 #include "common/base/limits.h"
@@ -59,16 +61,20 @@ absl::StatusOr<std::shared_ptr<DeviceStore::Body>> DeviceStore::Body::OpenFile(
 absl::StatusOr<std::shared_ptr<DeviceStore::Body>> DeviceStore::Body::Create(
     std::unique_ptr<device::Database> database, const std::string& path,
     const device::StoreKeys& keys, bool stepped) {
-  BANDANA_ASSIGN_OR_RETURN(auto tables, device::Tables::Create(std::move(database), keys));
-  std::shared_ptr<Body> store(new Body(std::move(tables), stepped));
+  device::Database& opened = *database;
+  BANDANA_ASSIGN_OR_RETURN(auto tables, device::OpenTables(std::move(database), keys));
+  std::shared_ptr<Body> store(new Body(std::move(tables), opened, stepped));
   if (!path.empty()) BANDANA_RETURN_IF_ERROR(store->OpenAnchor(path));
   BANDANA_RETURN_IF_ERROR(store->StartRun());
-  if (!stepped) store->writer_ = std::thread([body = store.get()] { body->WriterLoop(); });
+  if (!stepped) store->thread_ = std::thread([body = store.get()] { body->WriterLoop(); });
   return store;
 }
 
-DeviceStore::Body::Body(std::unique_ptr<device::Tables> tables, bool stepped)
-    : tables_(std::move(tables)), stepped_(stepped) {}
+DeviceStore::Body::Body(std::unique_ptr<device::Tables> tables, device::Database& database,
+                        bool stepped)
+    : writer_(std::move(tables), std::make_unique<device::LockedUserSet>()),
+      database_(database),
+      stepped_(stepped) {}
 
 DeviceStore::Body::~Body() {
   {
@@ -76,13 +82,13 @@ DeviceStore::Body::~Body() {
     stopping_ = true;
   }
   wake_.notify_all();
-  if (writer_.joinable()) writer_.join();
+  if (thread_.joinable()) thread_.join();
   if (stepped_) Step();
 }
 
 absl::Status DeviceStore::Body::OpenAnchor(const std::string& path) {
   const std::string anchor_path = device::Anchor::PathOf(path);
-  const device::StoreMark mark = tables_->Mark();
+  const device::StoreMark mark = writer_.tables().Mark();
   auto anchor = device::Anchor::Open(anchor_path);
   if (absl::IsNotFound(anchor.status())) {
     if (mark.position > 0) {
@@ -102,27 +108,29 @@ absl::Status DeviceStore::Body::OpenAnchor(const std::string& path) {
 }
 
 absl::Status DeviceStore::Body::StartRun() {
-  device::Database& database = tables_->database();
-  BANDANA_RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE"));
-  if (rolled_back_) tables_->RecoverFromRollback(anchor_->mark());
-  const std::int64_t run = tables_->NextRun(anchor_ ? anchor_->mark().run : 0);
-  tables_->SavePosition();
-  BANDANA_RETURN_IF_ERROR(database.failure());
-  BANDANA_RETURN_IF_ERROR(database.Execute("COMMIT"));
-  if (anchor_) anchor_->Write(tables_->Mark());
-  identity_ = tables_->identity();
+  device::Tables& tables = writer_.tables();
+  if (rolled_back_) tables.RecoverFromRollback(anchor_->mark());
+  const std::int64_t run = tables.NextRun(anchor_ ? anchor_->mark().run : 0);
+  tables.SavePosition();
+  absl::Status started = tables.rows().failure();
+  if (started.ok()) {
+    tables.rows().Commit([&started](const absl::Status& status) { started = status; });
+  }
+  BANDANA_RETURN_IF_ERROR(started);
+  if (anchor_) anchor_->Write(tables.Mark());
+  identity_ = tables.identity();
   next_number_ = (run << device::kDecisionRunShift) + 1;
   next_owner_ = (run << device::kDecisionRunShift) + 1;
   // From here on the file is known to be sound and ours. A run that ended otherwise than by closing
   // has left its log.
-  database.CheckpointOnClose();
-  database.Scrub();
-  return database.failure();
+  database_.CheckpointOnClose();
+  database_.Scrub();
+  return database_.failure();
 }
 
 device::MonotoneClock& DeviceStore::Body::ClockOver(const Clock& wall) {
   // No operation of a client runs before this.
-  const device::MonotoneClock::State before = tables_->time();
+  const device::DeviceTime before = writer_.tables().time();
   const std::lock_guard lock(mutex_);
   if (clock_ == nullptr) clock_ = std::make_unique<device::MonotoneClock>(wall, before);
   return *clock_;
@@ -157,6 +165,16 @@ absl::Status DeviceStore::Body::Run(Operation operation) {
   Enqueue(std::move(operation), [&done](absl::Status status) { done.Set(std::move(status)); });
   if (stepped_) Step();
   return done.Get();
+}
+
+std::map<std::string, std::string> DeviceStore::Body::KeptOf(const std::string& model) {
+  std::map<std::string, std::string> kept;
+  const absl::Status read = Run([&](Transaction& transaction) {
+    kept = transaction.tables.kept().Of(model);
+    return absl::OkStatus();
+  });
+  if (!read.ok()) kept.clear();
+  return kept;
 }
 
 device::OwnerId DeviceStore::Body::AddOwner() {
@@ -231,61 +249,28 @@ std::vector<DeviceStore::Body::Entry> DeviceStore::Body::TakeGroup() {
   return group;
 }
 
+std::optional<device::DeviceTime> DeviceStore::Body::TimeNow() const {
+  const std::lock_guard lock(mutex_);
+  return clock_ == nullptr ? std::nullopt : std::optional(clock_->state());
+}
+
 void DeviceStore::Body::Write(std::vector<Entry> group) {
-  device::Database& database = tables_->database();
-  if (!group.empty()) Commit(group);
+  if (!group.empty()) {
+    writer_.Write(
+        std::move(group), [this] { return TimeNow(); },
+        [this](bool durable) {
+          if (durable && anchor_) anchor_->Write(writer_.tables().Mark());
+        });
+  }
   bool scrub = false;
-  if (database.scrub_wanted()) {
+  if (database_.scrub_wanted()) {
     const std::lock_guard lock(mutex_);
     if (!scrub_at_) scrub_at_ = std::chrono::steady_clock::now() + kScrubDelay;
     scrub = stepped_ || ScrubDue();
     if (scrub) scrub_at_.reset();
   }
-  if (scrub) return database.Scrub();
-  database.CheckpointAfter(kCheckpointPages);
-}
-
-void DeviceStore::Body::Commit(std::vector<Entry>& entries) {
-  device::Database& database = tables_->database();
-  database.ClearFailure();
-  Transaction transaction{*tables_, ledger_};
-  const device::MonotoneClock* clock = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    clock = clock_.get();
-  }
-  // After a failed sync nobody knows what is on the disk: no draw may build on it.
-  absl::Status failure = database.broken()
-                             ? Unavailable("device store: I/O failed before; open it anew")
-                             : database.Execute("BEGIN IMMEDIATE");
-  for (auto entry = entries.begin(); failure.ok() && entry != entries.end(); ++entry) {
-    entry->status = entry->operation(transaction);
-    failure = database.failure();
-  }
-  // A reaction alone keeps no time: when it came must not be seen.
-  if (failure.ok() && clock != nullptr &&
-      std::any_of(entries.begin(), entries.end(), [](const Entry& e) { return !e.reaction; })) {
-    tables_->KeepTime(clock->state());
-    failure = database.failure();
-  }
-  if (failure.ok()) {
-    tables_->SavePosition();
-    failure = database.failure();
-  }
-  if (failure.ok()) failure = database.Execute("COMMIT");
-  if (failure.ok()) {
-    ledger_.Committed();
-    if (anchor_) anchor_->Write(tables_->Mark());
-  } else {
-    // Also after a failed COMMIT: SQLite may or may not have rolled back by itself.
-    database.Execute("ROLLBACK").IgnoreError();
-    ledger_.RolledBack();
-    database.ClearFailure();
-    tables_->Reload();
-  }
-  for (Entry& entry : entries) {
-    if (entry.committed) entry.committed(failure.ok() ? std::move(entry.status) : failure);
-  }
+  if (scrub) return database_.Scrub();
+  database_.CheckpointAfter(kCheckpointPages);
 }
 
 }  // namespace bandana

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,24 +19,20 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/store.h"
+#include "client/core/journal.h"
+#include "client/core/writer.h"
 #include "client/src/base/monotone_clock.h"
 #include "client/src/base/start_gate.h"
-#include "client/src/store/ledger.h"
-#include "client/src/store/tables.h"
+#include "client/src/store/anchor.h"
+#include "client/src/store/sqlite.h"
+#include "client/src/store/store_key.h"
 
 namespace bandana {
 
 // Threads: safe. Operations run one after another on the writer thread, in the order of Enqueue.
-class DeviceStore::Body final : public DeviceStore {
+class DeviceStore::Body final : public DeviceStore, public device::Journal {
  public:
-  // What an operation may touch. A status that it returns is its own affair (a refusal); failures
-  // of the database roll the transaction back and reach `committed` of all operations in it.
-  struct Transaction {
-    device::Tables& tables;
-    device::Ledger& ledger;
-  };
-  using Operation = std::function<absl::Status(Transaction&)>;
-  using Committed = std::function<void(absl::Status)>;
+  using Transaction = device::Transaction;
 
   // As DeviceStore::Open. `stepped`, for audits and tests: there is no thread, Step does the work.
   static absl::StatusOr<std::shared_ptr<Body>> OpenFile(const std::string& path,
@@ -52,23 +49,24 @@ class DeviceStore::Body final : public DeviceStore {
   bool rolled_back() const override { return rolled_back_; }
   // 16 random bytes, made with the store.
   const std::string& identity() const { return identity_; }
-  device::Ledger& ledger() { return ledger_; }
+  device::Ledger& ledger() { return writer_.ledger(); }
+  // For audits; inside operations.
+  device::Database& database() { return database_; }
   device::StartGate& gate() { return gate_; }
   // The device's time, over the first `wall` that was given, which outlives the store.
   device::MonotoneClock& ClockOver(const Clock& wall);
   // Whether this process waited for another one that had the file.
   bool taken_over() const { return taken_over_; }
 
-  // `committed` gets the operation's status once its transaction is durable, or the failure that
-  // undid it; it runs on the writer thread and must not block.
-  void Enqueue(Operation operation, Committed committed);
-  // The same for a reaction: what is lazy does not go sooner because of it.
-  void EnqueueReaction(Operation operation, Committed committed);
-  // For what may be lost in a crash: joins the next transaction of Enqueue, before it, or makes one
-  // within a second.
-  void EnqueueLazy(Operation operation);
+  // As Journal; `committed` runs on the writer thread.
+  void Enqueue(Operation operation, Committed committed) override;
+  void EnqueueReaction(Operation operation, Committed committed) override;
+  void EnqueueLazy(Operation operation) override;
   // Enqueue, and wait.
   absl::Status Run(Operation operation);
+
+  // The answers kept of a model, by name; none when it cannot be read. Blocks.
+  std::map<std::string, std::string> KeptOf(const std::string& model);
 
   // A fresh decision number, greater than every one before, in this run and in earlier ones.
   device::DecisionNumber NextNumber() { return next_number_.fetch_add(1); }
@@ -79,14 +77,9 @@ class DeviceStore::Body final : public DeviceStore {
   std::set<device::OwnerId> live_owners() const;
 
  private:
-  struct Entry {
-    Operation operation;
-    Committed committed;
-    absl::Status status;
-    bool reaction = false;
-  };
+  using Entry = device::Writer::Entry;
 
-  Body(std::unique_ptr<device::Tables> tables, bool stepped);
+  Body(std::unique_ptr<device::Tables> tables, device::Database& database, bool stepped);
   absl::Status OpenAnchor(const std::string& path);
   absl::Status StartRun();
   void WriterLoop();
@@ -96,12 +89,12 @@ class DeviceStore::Body final : public DeviceStore {
   bool ScrubDue() const;
   std::vector<Entry> TakeGroup();
   void Write(std::vector<Entry> group);
-  void Commit(std::vector<Entry>& entries);
+  std::optional<device::DeviceTime> TimeNow() const;
 
-  std::unique_ptr<device::Tables> tables_;  // used by the writer thread
+  device::Writer writer_;       // used by the writer's thread, but for Ledger::Exhausted
+  device::Database& database_;  // of the writer's rows
   std::unique_ptr<device::Anchor> anchor_;  // used by the writer thread; none in memory
   bool rolled_back_ = false;
-  device::Ledger ledger_;
   device::StartGate gate_;
   std::unique_ptr<device::MonotoneClock> clock_;  // made under mutex_
   bool taken_over_ = false;
@@ -120,7 +113,7 @@ class DeviceStore::Body final : public DeviceStore {
   device::OwnerId next_owner_ = 0;
   bool stopping_ = false;
   const bool stepped_;
-  std::thread writer_;  // none when stepped
+  std::thread thread_;  // none when stepped
 };
 
 namespace device {

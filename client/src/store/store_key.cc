@@ -5,8 +5,8 @@
 #include <array>
 #include <cstddef>
 
+#include "client/src/store/key_sealer.h"
 #include "client/src/store/schema.h"
-#include "client/src/store/sealer.h"
 #include "common/base/file.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
@@ -16,7 +16,7 @@ namespace bandana::device {
 namespace {
 
 absl::StatusOr<SecretBytes> DrawKey() {
-  std::array<std::byte, Sealer::kKeyBytes> key;
+  std::array<std::byte, KeySealer::kKeyBytes> key;
   BANDANA_RETURN_IF_ERROR(SystemBits().Fill(key));
   SecretBytes bytes;
   bytes.get().assign(AsChars(key));
@@ -48,11 +48,11 @@ absl::StatusOr<StoreState> ReadState(Database& database) {
 
 // Empty when there is none.
 absl::StatusOr<SecretBytes> ReadKeyFile(const std::string& path) {
-  auto bytes = ReadFile(path, Sealer::kKeyBytes);
+  auto bytes = ReadFile(path, KeySealer::kKeyBytes);
   if (absl::IsNotFound(bytes.status())) return SecretBytes();
   if (!bytes.ok()) return bytes.status();
   SecretBytes key(*std::move(bytes));
-  if (key.get().size() != Sealer::kKeyBytes) return DataLoss(path, " is damaged: it is no key");
+  if (key.get().size() != KeySealer::kKeyBytes) return DataLoss(path, " is damaged: it is no key");
   return key;
 }
 
@@ -64,8 +64,8 @@ absl::Status SealedByAnother(const std::string& why) {
 
 absl::StatusOr<StoreKeys> KeysOf(Database& database, const std::string& path,
                                  std::string_view application_key) {
-  if (!application_key.empty() && application_key.size() != Sealer::kKeyBytes) {
-    return InvalidArgument("options.key must have ", Sealer::kKeyBytes, " bytes, got ",
+  if (!application_key.empty() && application_key.size() != KeySealer::kKeyBytes) {
+    return InvalidArgument("options.key must have ", KeySealer::kKeyBytes, " bytes, got ",
                            application_key.size());
   }
   BANDANA_ASSIGN_OR_RETURN(const StoreState state, ReadState(database));

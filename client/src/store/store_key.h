@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "client/src/base/secret_bytes.h"
+#include "client/core/secret_bytes.h"
 #include "client/src/store/sqlite.h"
 
 namespace bandana::device {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/client_impl.h"
-#include "client/src/store/handle.h"
+#include "client/core/handle.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "tools/audit/transcript/stored_rows.h"
@@ -53,7 +53,7 @@ class WatchedMechanism final : public EventMechanism {
     BANDANA_ASSIGN_OR_RETURN(const device::Release release, DrawOf(transaction, row, held, draw));
     if (mutant_ == nullptr || release != device::Release::kDone) return release;
     mutant_->on_draw(features, row);
-    transaction.tables.PutReport(row);
+    transaction.tables.reports().Put(row);
     return release;
   }
 
@@ -160,7 +160,7 @@ absl::StatusOr<bool> WorldDevice::AsksForModel(device::Transport& transport,
   bool open = false;
   const device::MonotoneClock& clock = store_->ClockOver(clock_);
   BANDANA_RETURN_IF_ERROR(store_->Run([&](Store::Transaction& transaction) {
-    open = transaction.tables.IsAnyOpen(clock.Now());
+    open = transaction.tables.reports().IsAnyOpen(clock.Now());
     return absl::OkStatus();
   }));
   if (open) return false;
@@ -251,8 +251,8 @@ void WorldDevice::Step() {
 
 absl::Status WorldDevice::RecordStore() {
   absl::Status recorded;
-  BANDANA_RETURN_IF_ERROR(store_->Run([&](Store::Transaction& transaction) {
-    device::Database& database = transaction.tables.database();
+  BANDANA_RETURN_IF_ERROR(store_->Run([&](Store::Transaction&) {
+    device::Database& database = store_->database();
     recorded = RecordRows(database, SealedOfStore(), "store", recorder_);
     database.ScrubLog();
     return absl::OkStatus();

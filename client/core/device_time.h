@@ -1,0 +1,13 @@
+// The device's time as it is kept beyond the process.
+#pragma once
+
+#include "absl/time/time.h"
+
+namespace bandana::device {
+
+struct DeviceTime {
+  absl::Time latest = absl::InfinitePast();
+  absl::Duration ahead;  // of the wall clock
+};
+
+}  // namespace bandana::device

@@ -1,0 +1,6 @@
+// Payloads of statuses: none here.
+#pragma once
+
+namespace absl {
+class Cord {};
+}  // namespace absl

@@ -1,0 +1,27 @@
+// Users of models.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace bandana::device {
+
+// Threads: as the derived class says; this one is not thread-safe.
+class UserSet {
+ public:
+  virtual ~UserSet() = default;
+
+  virtual void Add(std::string_view model, std::string_view user) {
+    users_.emplace(std::string(model), std::string(user));
+  }
+  virtual bool Contains(std::string_view model, std::string_view user) const {
+    return !users_.empty() && users_.contains({std::string(model), std::string(user)});
+  }
+
+ private:
+  std::set<std::pair<std::string, std::string>> users_;
+};
+
+}  // namespace bandana::device
