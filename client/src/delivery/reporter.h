@@ -16,6 +16,7 @@
 #include "client/core/handle.h"
 #include "client/core/journal.h"
 #include "client/src/base/counters.h"
+#include "client/src/base/monotone_clock.h"
 #include "client/src/delivery/outbox.h"
 #include "client/src/delivery/pending_reports.h"
 #include "client/src/delivery/stream_outbox.h"
