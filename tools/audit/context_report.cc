@@ -7,9 +7,10 @@
 
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.pb.h"
-#include "client/src/privacy/context_privatizer.h"
 #include "client/core/features.h"
+#include "client/src/privacy/context_privatizer.h"
 #include "client/src/privacy/stream_privatizer.h"
+#include "client/src/store/store.h"
 #include "common/base/status.h"
 #include "common/mechanisms/privunit.h"
 #include "common/promise/mechanism.h"

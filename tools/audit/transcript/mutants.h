@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/src/seams.h"
+#include "client/src/store/store.h"
 #include "server/models/hosted_model.h"
 #include "server/models/registry.h"
 #include "server/ops/observation/model_view.h"
