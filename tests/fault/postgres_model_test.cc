@@ -314,7 +314,7 @@ TEST_F(PostgresModelTest, ModelsMadeAtRunTimeAreOpenedByName) {
     const auto epoch = registry->OpenEpoch("m");
     ASSERT_THAT(epoch, IsOk());
     EXPECT_EQ(*epoch, 2u);
-    const auto model = registry->Find("m");
+    const auto model = registry->FindOwned("m");
     ASSERT_NE(model, nullptr);
     EXPECT_EQ(model->instance(), instance);
     const std::vector<double> again = NodeOf(*model->posterior(), 0).mean;
@@ -325,7 +325,7 @@ TEST_F(PostgresModelTest, ModelsMadeAtRunTimeAreOpenedByName) {
   {
     // The first machine has seen another history; its name is taken, also after it was away.
     auto registry = *server::ModelRegistry::Open(options("one"), clock_);
-    const auto model = registry->Find("m");
+    const auto model = registry->FindOwned("m");
     ASSERT_NE(model, nullptr);
     EXPECT_EQ(model->epoch(), 2u);
     EXPECT_THAT(registry->Create(spec), StatusIs(absl::StatusCode::kAlreadyExists));
