@@ -16,7 +16,7 @@ class KeptRows {
   // `rows` outlives it.
   explicit KeptRows(SealedRows* rows) : rows_(rows) {}
 
-  // By name. One that does not open is a failure of the transaction.
+  // By name. A row that does not open is a failure of the transaction.
   std::map<std::string, std::string> Of(std::string_view model);
   void Put(std::string_view model, std::string_view name, std::string_view content);
 

@@ -25,8 +25,8 @@ enum class ReportState : int {
 
 inline constexpr std::size_t kHeldBytes = 8;
 
-// What a decision is until its draw. All but the last two stands from the decision on; a reaction
-// overwrites those, in place: the row's size does not change.
+// The data of a decision until its draw. All but the last two stands from the decision on; a
+// reaction overwrites those, in place: the row's size does not change.
 struct Opening {
   int shown = 0;                         // rank that the report names
   std::uint64_t epoch = 0;               // of the model

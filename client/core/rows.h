@@ -40,7 +40,7 @@ class Rows {
   virtual absl::StatusOr<std::optional<Record>> Get(Table table, const Record& key) = 0;
   // Visits the rows in ascending order of their keys. `visit` changes no row of the table.
   virtual absl::Status Scan(Table table, const ScanRange& range, const Visit& visit) = 0;
-  // Adds the row, or replaces the one of its key. What was there is overwritten in the store.
+  // Adds the row, or replaces the one of its key. The former row is overwritten in the store.
   virtual absl::Status Put(Table table, const Record& row) = 0;
   // Absent rows are no error.
   virtual absl::Status Erase(Table table, const Record& key) = 0;

@@ -11,7 +11,7 @@
 namespace bandana::device {
 namespace {
 
-// What the sealed column of a row is bound to beside the store.
+// The data that a row's sealed column is bound to beside the store.
 std::string SealedFor(const TableForm& form, const Record& row) {
   std::string name(form.name);
   ByteWriter writer(name);

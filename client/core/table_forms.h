@@ -33,7 +33,8 @@ struct TableForm {
   int sealed = -1;              // column that is stored sealed; -1: none
   bool empty_in_clear = false;  // empty bytes are stored as they are
   std::span<const int> bound;   // integers and bytes that a seal is bound to, beside the table
-  // What the stored row's last column, `digest`, is computed over; none: it has no such column.
+  // The fields over which the stored row's last column, `digest`, is computed; none: it has no such
+  // column.
   std::span<const int> digested;
 };
 

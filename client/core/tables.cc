@@ -110,7 +110,8 @@ int Tables::RecoverFromRollback(const StoreMark& anchor) {
   store_.lost_streams += anchor.streams > mark.streams ? anchor.streams - mark.streams : 0;
   store_.position = std::max(store_.position, anchor.position);
   moved_ = true;
-  // Open decisions may have been drawn meanwhile. What the copy has drawn may be sent once more.
+  // Open decisions may have been drawn meanwhile. Reports that the copy has drawn may be sent once
+  // more.
   for (const DecisionNumber number : reports_.numbers()) {
     if (!sealed_.Get(Table::kDrawn, {number})) reports_.Delete(number);
   }

@@ -41,7 +41,7 @@ class WireWriter {
     Varint(values.size_bytes());
     for (const double value : values) Fixed(value);
   }
-  // Of type sint64.
+  // Numbers of type sint64.
   void PackedIntegers(int field, std::span<const std::int64_t> values) {
     std::string packed;
     WireWriter writer(packed);

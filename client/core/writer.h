@@ -14,7 +14,7 @@
 
 namespace bandana::device {
 
-// What an operation may touch.
+// The objects that an operation may touch.
 struct Transaction {
   Tables& tables;
   Ledger& ledger;

@@ -8,7 +8,7 @@
 
 namespace bandana::device {
 
-// Incremental hash. Not thread-safe. Cost: about 5 ns a byte, ten times that of OpenSSL.
+// Incremental hash. Not thread-safe. Cost: about 5 ns per byte, ten times that of OpenSSL.
 class PlainSha256 {
  public:
   using Digest = std::array<char, 32>;

@@ -30,7 +30,7 @@ class Reporter {
  public:
   using Queued = std::function<void(absl::Status)>;
   using Done = PendingReports::Done;
-  // What a reaction changes beside the value that is held: nothing, but in mutants of the audit.
+  // Changes made by a reaction beside the value that is held: none, but in mutants of the audit.
   using OnReaction = std::function<void(Transaction&, ReportRow&, const EventMechanism&)>;
 
   struct Options {
@@ -93,10 +93,10 @@ class Reporter {
   absl::Status MayActivate(const Deferral& deferral, const WindowTimes& times) const;
   using CallPtr = std::shared_ptr<Call>;
 
-  // The row of a decision, with all that is public of its report. One that was deferred has the
-  // epoch that it was made in.
+  // The row of a decision, with all that is public of its report. A deferred decision has the epoch
+  // that it was made in.
   ReportRow RowOf(const Handle& decision) const;
-  // The same of one whose window is open.
+  // As above for a decision whose window is open.
   ReportRow OpenRowOf(const Handle& decision, const WindowTimes& times) const;
   void EnqueueDraw(const CallPtr& call);
   absl::StatusOr<Release> Take(Transaction& transaction, Call& call);

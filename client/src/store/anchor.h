@@ -11,8 +11,8 @@
 
 namespace bandana::device {
 
-// Two slots with a checksum each, written in turn, so that a torn write leaves the other.
-// What it cannot see: a copy of both files put back together. Threads: not thread-safe.
+// Two slots with a checksum each, written in turn, so that a torn write leaves the other. It cannot
+// see a copy of both files put back together. Threads: not thread-safe.
 class Anchor {
  public:
   static std::string PathOf(const std::string& store_path) { return store_path + ".anchor"; }

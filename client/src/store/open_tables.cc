@@ -23,9 +23,9 @@ std::vector<Record> AllOf(SealedRows& rows, Table table) {
 }
 
 // Content was token, features and report. Of a decision in its window it told by its presence, or
-// by its state, whether there had been a reaction: none of those is drawn or sent any more. What
-// was drawn of windows is dropped by the client that finds it, as their models' policy hash is
-// another one.
+// by its state, whether there had been a reaction: none of those is drawn or sent any more. Draws
+// of windows are dropped by the client that finds them, as their models' policy hash is another
+// one.
 absl::Status MigrateReports(SealedRows& former, SealedRows& now) {
   ReportRows reports(&now);
   for (Record& row : AllOf(former, Table::kReports)) {

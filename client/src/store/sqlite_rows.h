@@ -45,7 +45,7 @@ class SqliteRows final : public Rows {
   // Begins a transaction unless one is open.
   absl::Status Begin();
   absl::Status End();
-  // What the statements since the last call came to.
+  // The outcome of the statements since the last call.
   absl::Status Outcome();
   Statements& Of(Table table) { return statements_[static_cast<std::size_t>(table)]; }
 
