@@ -23,7 +23,7 @@ class OwnersTest : public ::testing::Test {
   OwnersTest() { EXPECT_TRUE(WriteFileDurably(key_file_, std::string(64, 'a'), 0600).ok()); }
 
   // A listener for peers over these models.
-  std::unique_ptr<server::Peers> Serve(server::ModelRegistry& registry) {
+  std::unique_ptr<server::Peers> Serve(server::ModelAdministration& registry) {
     server::ServerSpec spec;
     spec.peers =
         server::PeersSpec{.listen = {.host = "127.0.0.1", .port = 0}, .key_file = key_file_};
