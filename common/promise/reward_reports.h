@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
-#include "bandana/v1/recommender.pb.h"
 #include "common/base/sha256.h"
 #include "common/mechanisms/reward_chain.h"
 #include "common/mechanisms/reward_range.h"
@@ -15,6 +14,10 @@
 #include "common/random/keyed_stream.h"
 
 namespace bandana {
+
+namespace v1 {
+enum RejectReason : int;
+}  // namespace v1
 
 // One report, as it is on the wire; `window` as it is in its token.
 struct RewardReport {

@@ -1,48 +1,21 @@
 #include "common/random/bit_source.h"
 
-#include <openssl/crypto.h>
-#include <openssl/err.h>
-#include <openssl/rand.h>
+#include <string.h>
 
-#include <algorithm>
 #include <array>
-#include <climits>
 #include <cstring>
 
 #include "common/base/check.h"
 #include "common/base/status.h"
 
 namespace bandana {
-namespace {
-
-// OpenSSL keeps one generator per thread and reseeds it in a forked child, so there is no state of
-// ours to guard.
-class OpenSslBits final : public BitSource {
- public:
-  absl::Status Fill(std::span<std::byte> out) override {
-    for (std::span<std::byte> rest = out; !rest.empty();) {
-      const std::size_t chunk = std::min<std::size_t>(rest.size(), INT_MAX);
-      if (RAND_priv_bytes(reinterpret_cast<unsigned char*>(rest.data()), static_cast<int>(chunk)) !=
-          1) {
-        // A caller that forgets to look at the status must not find part of a stream.
-        OPENSSL_cleanse(out.data(), out.size());
-        ERR_clear_error();
-        return Unavailable("entropy: the system generator failed");
-      }
-      rest = rest.subspan(chunk);
-    }
-    return absl::OkStatus();
-  }
-};
-
-}  // namespace
 
 absl::StatusOr<std::uint64_t> BitSource::NextWord() {
   std::array<std::byte, sizeof(std::uint64_t)> bytes;
   BANDANA_RETURN_IF_ERROR(Fill(bytes));
   std::uint64_t word;
   std::memcpy(&word, bytes.data(), sizeof(word));
-  OPENSSL_cleanse(bytes.data(), bytes.size());
+  explicit_bzero(bytes.data(), bytes.size());
   return word;
 }
 
@@ -50,11 +23,6 @@ absl::StatusOr<std::uint64_t> BitSource::NextBits(int count) {
   BANDANA_CHECK(1 <= count && count <= 64);
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t word, NextWord());
   return word & (~std::uint64_t{0} >> (64 - count));
-}
-
-BitSource& OpenSslSystemBits() {
-  static OpenSslBits* const bits = new OpenSslBits;
-  return *bits;
 }
 
 }  // namespace bandana

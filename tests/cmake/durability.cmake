@@ -1,7 +1,7 @@
 # Simulated servers, devices and networks of one seed each; see bandana_test in cmake/bandana.cmake.
 bandana_test(NAME simulation_test
   SRCS simulation/simulation_test.cc simulation/history.cc simulation/sim_server.cc simulation/world.cc support/crash_vfs.cc
-    ${PROJECT_SOURCE_DIR}/client/src/privacy/counter_stream.cc ${PROJECT_SOURCE_DIR}/client/core/held_reward.cc
+    ${PROJECT_SOURCE_DIR}/client/core/counter_stream.cc ${PROJECT_SOURCE_DIR}/client/core/held_reward.cc
   DEPS ${model_deps} bandana::counters SQLite::SQLite3 LABELS simulation TIMEOUT 300)
 # `./dev full`: thousands of seeds. BANDANA_SIMULATION_SEEDS=20000 before a release takes 50 minutes.
 if(BANDANA_BUILD_TESTS)

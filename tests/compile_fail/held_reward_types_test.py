@@ -12,7 +12,7 @@ PRELUDE = """
 #include <iostream>
 #include <string>
 #include "absl/strings/str_cat.h"
-#include "client/src/privacy/counter_stream.h"
+#include "client/core/counter_stream.h"
 #include "client/core/report_bytes.h"
 #include "common/mechanisms/joint_statistic.h"
 """

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/privacy/counter_stream.h"
+#include "client/core/counter_stream.h"
 #include "common/base/status.h"
 #include "common/design/identity.h"
 #include "common/promise/event_rule.h"

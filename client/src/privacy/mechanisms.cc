@@ -2,11 +2,11 @@
 
 #include <utility>
 
+#include "client/core/privatizer.h"
 #include "client/core/raw_reports.h"
+#include "client/core/stream_privatizer.h"
 #include "client/src/privacy/context_privatizer.h"
-#include "client/src/privacy/privatizer.h"
 #include "client/src/privacy/report_message.h"
-#include "client/src/privacy/stream_privatizer.h"
 #include "common/promise/mechanism.h"
 
 namespace bandana::device {
@@ -27,7 +27,8 @@ Made MakeRaw(const PublicSpec& spec, const EventOwner& owner) {
 Made MakeRandomized(const PublicSpec& spec, const EventOwner& owner) {
   const bool windows = spec.made->rewards()->uses_windows();
   return Privatizer::Create(
-      {.mechanism = spec.made,
+      {.rewards = std::shared_ptr<const RewardReports>(spec.made, spec.made->rewards()),
+       .cost = *spec.made->cost(),
        .default_reward = spec.default_reward(),
        .model = spec.name,
        .policy = owner.policy,
@@ -39,7 +40,9 @@ Made MakeRandomized(const PublicSpec& spec, const EventOwner& owner) {
 
 Made MakeCounter(const PublicSpec& spec, const EventOwner& owner) {
   return StreamPrivatizer::Create(
-      {.mechanism = spec.made,
+      {.design = std::shared_ptr<const CounterDesign>(spec.made, &spec.made->counter()->design),
+       .centre = spec.made->counter()->centre,
+       .cost = *spec.made->cost(),
        .range = spec.reward_range,
        .default_reward = spec.default_reward(),
        .model = spec.name,

@@ -1,9 +1,10 @@
 #include "common/mechanisms/counters/blt_recursion.h"
 
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/check.h"
 
 namespace bandana {
@@ -59,9 +60,14 @@ double BltRecursion::Decode(double output, std::size_t c, std::size_t dimension,
 }
 
 std::string BltRecursion::Describe() const {
-  return absl::StrCat("bits=", buffer_bits_, ",", kBltConstantBits,
-                      ";decay=", absl::StrJoin(table_->decay, ","),
-                      ";weight=", absl::StrJoin(table_->weight, ","));
+  std::string text = absl::StrCat("bits=", buffer_bits_, ",", kBltConstantBits);
+  const char* separator = ";decay=";
+  for (const auto decay : table_->decay) text += absl::StrCat(std::exchange(separator, ","), decay);
+  separator = ";weight=";
+  for (const auto weight : table_->weight) {
+    text += absl::StrCat(std::exchange(separator, ","), weight);
+  }
+  return text;
 }
 
 }  // namespace bandana

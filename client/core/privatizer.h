@@ -8,7 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "client/core/event_mechanism.h"
-#include "common/promise/mechanism.h"
+#include "common/accounting/composition.h"
+#include "common/promise/reward_reports.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {
@@ -22,8 +23,9 @@ namespace bandana::device {
 class Privatizer final : public EventMechanism {
  public:
   struct Options {
-    std::shared_ptr<const Mechanism> mechanism;  // has rewards()
-    double default_reward = 0;                   // what missing and NaN rewards mean
+    std::shared_ptr<const RewardReports> rewards;
+    PrivacyCost cost;           // of an event
+    double default_reward = 0;  // what missing and NaN rewards mean
     std::string model;
     PolicyId policy = 0;
     std::uint64_t events_max = 0;  // of one user, 0 = no bound
@@ -45,7 +47,7 @@ class Privatizer final : public EventMechanism {
  private:
   Privatizer(Options options, std::uint64_t event_cost)
       : options_(std::move(options)), event_cost_(event_cost) {}
-  const RewardReports& rewards() const { return *options_.mechanism->rewards(); }
+  const RewardReports& rewards() const { return *options_.rewards; }
   Account AccountOf(const std::string& user) const {
     return {options_.model, options_.policy, user, options_.events_max, event_cost_};
   }

@@ -1,4 +1,4 @@
-#include "client/src/privacy/stream_privatizer.h"
+#include "client/core/stream_privatizer.h"
 
 #include <array>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace bandana::device {
 
 absl::StatusOr<std::unique_ptr<EventMechanism>> StreamPrivatizer::Create(Options options) {
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(*options.mechanism->cost()));
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(options.cost));
   return std::unique_ptr<EventMechanism>(new StreamPrivatizer(std::move(options), cost));
 }
 
@@ -96,10 +96,9 @@ absl::Status StreamPrivatizer::TakeStep(Transaction& transaction, StreamRow& str
   BANDANA_ASSIGN_OR_RETURN(const SecretBytes before, streams.State(stream));
   BANDANA_ASSIGN_OR_RETURN(CounterStream counter, CounterStream::Restore(design(), before));
   if (counter.step() != stream.step) return DataLoss("counter stream: a state of another step");
-  BANDANA_ASSIGN_OR_RETURN(
-      const std::vector<double> moment,
-      counter.Step(FeaturesOfRank(row.features, 0, design().grid().dimension), reward,
-                   options_.mechanism->counter()->centre, *options_.bits));
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<double> moment,
+                           counter.Step(FeaturesOfRank(row.features, 0, design().grid().dimension),
+                                        reward, options_.centre, *options_.bits));
   stream.step = counter.step();
   streams.Put(stream, counter.Save());
   streams.AddStep(stream.id, {.step = stream.step,

@@ -1,4 +1,4 @@
-#include "client/src/privacy/privatizer.h"
+#include "client/core/privatizer.h"
 
 #include <utility>
 
@@ -10,7 +10,7 @@
 namespace bandana::device {
 
 absl::StatusOr<std::unique_ptr<EventMechanism>> Privatizer::Create(Options options) {
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(*options.mechanism->cost()));
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(options.cost));
   return std::unique_ptr<EventMechanism>(new Privatizer(std::move(options), cost));
 }
 

@@ -7,9 +7,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "client/core/counter_stream.h"
 #include "client/core/event_mechanism.h"
-#include "client/src/privacy/counter_stream.h"
-#include "common/promise/mechanism.h"
+#include "common/accounting/composition.h"
+#include "common/mechanisms/counters/counter_design.h"
 #include "common/random/bit_source.h"
 
 namespace bandana::device {
@@ -24,7 +25,9 @@ namespace bandana::device {
 class StreamPrivatizer final : public EventMechanism {
  public:
   struct Options {
-    std::shared_ptr<const Mechanism> mechanism;  // has counter()
+    std::shared_ptr<const CounterDesign> design;
+    double centre = 0;  // of the rewards that it counts
+    PrivacyCost cost;   // of a stream
     RewardRange range;
     double default_reward = 0;
     std::string model;
@@ -53,7 +56,7 @@ class StreamPrivatizer final : public EventMechanism {
  private:
   StreamPrivatizer(Options options, std::uint64_t rho_cost)
       : options_(std::move(options)), rho_cost_(rho_cost) {}
-  const CounterDesign& design() const { return options_.mechanism->counter()->design; }
+  const CounterDesign& design() const { return *options_.design; }
   Account AccountOf(const std::string& user) const {
     return {options_.model, options_.policy, user, options_.events_max, 0};
   }

@@ -1,4 +1,4 @@
-#include "client/src/privacy/counter_stream.h"
+#include "client/core/counter_stream.h"
 
 #include <utility>
 
