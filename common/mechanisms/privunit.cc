@@ -87,7 +87,7 @@ absl::StatusOr<PerturbedDirection> PrivUnit::Randomize(const ClippedStatistics& 
     const bool in_cap = InCap(z, v, design_.threshold);
     if (anywhere || in_cap) return PerturbedDirection(seed);
   }
-  return Unavailable("entropy: the generator is stuck");
+  return StuckEntropy();
 }
 // PROOF: privunit end
 

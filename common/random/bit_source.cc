@@ -25,4 +25,6 @@ absl::StatusOr<std::uint64_t> BitSource::NextBits(int count) {
   return word & (~std::uint64_t{0} >> (64 - count));
 }
 
+absl::Status StuckEntropy() { return Unavailable("entropy: the generator is stuck"); }
+
 }  // namespace bandana

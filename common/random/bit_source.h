@@ -31,6 +31,9 @@ class BitSource {
 // system, fork-safe, fails closed. Threads: safe. Never destroyed.
 BitSource& SystemBits();
 
+// How a bounded loop of draws ends at its bound, which only a broken source meets: UNAVAILABLE.
+absl::Status StuckEntropy();
+
 // The source that SystemBits() returns in every program except bandana-audit. That program links a
 // definition of its own in place of system_bits.cc, because the worlds that it compares must draw
 // the same bits (tools/audit/transcript/audit_bits.cc).

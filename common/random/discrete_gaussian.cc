@@ -9,7 +9,7 @@ namespace bandana {
 namespace {
 
 // A draw is kept with probability at least 0.5 (0.76 at best): 0.5^4096.
-constexpr int kAttemptsMax = 4096;
+constexpr int kGaussianAttemptsMax = 4096;
 
 }  // namespace
 
@@ -39,12 +39,12 @@ ExactRatio DiscreteGaussian::Rejection(std::int64_t magnitude) const {
 
 absl::StatusOr<std::int64_t> DiscreteGaussian::Sample(BitSource& bits) const {
   const ExactScale scale{.numerator = std::uint64_t{1} << log2_scale_};
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+  for (int attempt = 0; attempt < kGaussianAttemptsMax; ++attempt) {
     BANDANA_ASSIGN_OR_RETURN(const std::int64_t y, DiscreteLaplace(scale, bits));
     BANDANA_ASSIGN_OR_RETURN(const bool keep, BernoulliExp(Rejection(y < 0 ? -y : y), bits));
     if (keep) return y;
   }
-  return Unavailable("entropy: the generator is stuck");
+  return StuckEntropy();
 }
 // PROOF: discrete_gaussian end
 

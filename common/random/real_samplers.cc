@@ -18,9 +18,7 @@ using Uint128 = unsigned __int128;
 static_assert(std::endian::native == std::endian::little);
 
 // An attempt succeeds with probability at least 0.58: 0.42^256 < 2^-300.
-constexpr int kAttemptsMax = 256;
-
-absl::Status Stuck() { return Unavailable("entropy: the generator is stuck"); }
+constexpr int kRealAttemptsMax = 256;
 
 // PROOF: privunit begin
 // 2 atanh(y) for |y| <= 0.172: the first term left out is below 2^-60 of the sum.
@@ -81,7 +79,7 @@ absl::StatusOr<double> RealSampler::Exponential() {
 
 absl::StatusOr<RealSampler::Pair> RealSampler::NormalPair() {
   constexpr Uint128 kOuter = Uint128{1} << 126, kInner = kOuter / 4;
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+  for (int attempt = 0; attempt < kRealAttemptsMax; ++attempt) {
     BANDANA_ASSIGN_OR_RETURN(const std::uint64_t first, Word());
     BANDANA_ASSIGN_OR_RETURN(const std::uint64_t second, Word());
     // A point of the square in units of 2^-63. Those in the ring of radii 1/2 and 1 have a uniform
@@ -95,7 +93,7 @@ absl::StatusOr<RealSampler::Pair> RealSampler::NormalPair() {
     const double scale = std::sqrt(2 * exponential / static_cast<double>(square));
     return Pair{static_cast<double>(a) * scale, static_cast<double>(b) * scale};
   }
-  return Stuck();
+  return StuckEntropy();
 }
 
 absl::Status RealSampler::FillNormal(std::span<double> out) {
@@ -132,7 +130,7 @@ absl::StatusOr<double> RealSampler::Gamma(double shape) {
   BANDANA_CHECK(shape >= 1 && shape <= 0x1p40);
   const double d = shape - 1.0 / 3;
   const double c = 1 / std::sqrt(9 * d);
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+  for (int attempt = 0; attempt < kRealAttemptsMax; ++attempt) {
     BANDANA_ASSIGN_OR_RETURN(const double x, Normal());
     const double root = 1 + c * x;
     if (!(root > 0)) continue;
@@ -140,7 +138,7 @@ absl::StatusOr<double> RealSampler::Gamma(double shape) {
     BANDANA_ASSIGN_OR_RETURN(const double u, Uniform());
     if (PortableLog(u) < x * x / 2 + d * (1 - v + PortableLog(v))) return d * v;
   }
-  return Stuck();
+  return StuckEntropy();
 }
 
 }  // namespace bandana

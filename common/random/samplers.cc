@@ -12,13 +12,11 @@ using Uint128 = unsigned __int128;
 
 // Each attempt of a rejection loop below succeeds with probability at least 0.36: 0.64^4096 <
 // 2^-2600.
-constexpr int kAttemptsMax = 4096;
+constexpr int kDiscreteAttemptsMax = 4096;
 // P(run of exp(-1) trials longer than this) = e^-4096 < 2^-5900.
 constexpr int kRunMax = 4096;
 // P(K > 256) <= 1 / 256! < 2^-1680.
 constexpr std::uint64_t kFactorialMax = 256;
-
-absl::Status Stuck() { return Unavailable("entropy: the generator is stuck"); }
 
 // PROOF: discrete_gaussian begin
 // exp(-1): the first K at which Bernoulli(1 / K) fails, counted from K = 1, is odd with probability
@@ -28,7 +26,7 @@ absl::StatusOr<bool> BernoulliExpOne(BitSource& bits) {
     BANDANA_ASSIGN_OR_RETURN(const std::uint64_t draw, UniformBelow(k, bits));
     if (draw != 0) return k % 2 == 1;
   }
-  return Stuck();
+  return StuckEntropy();
 }
 
 // True with probability g, 0 < g < 1.
@@ -52,7 +50,7 @@ absl::StatusOr<bool> BernoulliExpBelowOne(const ExactRatio& g, BitSource& bits) 
     BANDANA_ASSIGN_OR_RETURN(const std::uint64_t draw, UniformBelow(k, bits));
     if (draw != 0) return k % 2 == 1;
   }
-  return Stuck();
+  return StuckEntropy();
 }
 
 // Successes of exp(-1) before the first failure.
@@ -61,7 +59,7 @@ absl::StatusOr<int> ExpOneRun(BitSource& bits) {
     BANDANA_ASSIGN_OR_RETURN(const bool again, BernoulliExpOne(bits));
     if (!again) return run;
   }
-  return Stuck();
+  return StuckEntropy();
 }
 
 }  // namespace
@@ -77,7 +75,7 @@ absl::StatusOr<std::uint64_t> UniformBelow(std::uint64_t n, BitSource& bits) {
     BANDANA_ASSIGN_OR_RETURN(const std::uint64_t word, bits.NextBits(width));
     if (word < n) return word;
   }
-  return Stuck();
+  return StuckEntropy();
 }
 
 absl::StatusOr<bool> Bernoulli(std::uint64_t numerator, std::uint64_t denominator,
@@ -94,7 +92,7 @@ absl::StatusOr<bool> BernoulliExp(const ExactRatio& x, BitSource& bits) {
   const Uint128 one = x.denominator();
   ExactRatio rest = x;
   for (int taken = 0; rest.numerator >= one; ++taken) {
-    if (taken == kRunMax) return Stuck();
+    if (taken == kRunMax) return StuckEntropy();
     BANDANA_ASSIGN_OR_RETURN(const bool on, BernoulliExpOne(bits));
     if (!on) return false;
     rest.numerator -= one;
@@ -106,7 +104,7 @@ absl::StatusOr<std::int64_t> Geometric(const ExactScale& scale, BitSource& bits)
   const std::uint64_t t = scale.numerator;
   BANDANA_CHECK(1 <= t && t <= ExactScale::kTermMax);
   BANDANA_CHECK(1 <= scale.denominator && scale.denominator <= ExactScale::kTermMax);
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+  for (int attempt = 0; attempt < kDiscreteAttemptsMax; ++attempt) {
     BANDANA_ASSIGN_OR_RETURN(const std::uint64_t u, UniformBelow(t, bits));
     BANDANA_ASSIGN_OR_RETURN(const bool keep, BernoulliExp({.numerator = u, .factor = t}, bits));
     if (!keep) continue;
@@ -114,18 +112,18 @@ absl::StatusOr<std::int64_t> Geometric(const ExactScale& scale, BitSource& bits)
     // x = u + t v has P(x) proportional to exp(-x / t); below 2^50 2^12.
     return static_cast<std::int64_t>((u + t * static_cast<std::uint64_t>(v)) / scale.denominator);
   }
-  return Stuck();
+  return StuckEntropy();
 }
 
 absl::StatusOr<std::int64_t> DiscreteLaplace(const ExactScale& scale, BitSource& bits) {
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+  for (int attempt = 0; attempt < kDiscreteAttemptsMax; ++attempt) {
     BANDANA_ASSIGN_OR_RETURN(const std::uint64_t negative, bits.NextBits(1));
     BANDANA_ASSIGN_OR_RETURN(const std::int64_t magnitude, Geometric(scale, bits));
     // Zero has two signs: one of them is rejected.
     if (negative == 0) return magnitude;
     if (magnitude != 0) return -magnitude;
   }
-  return Stuck();
+  return StuckEntropy();
 }
 // PROOF: discrete_gaussian end
 
