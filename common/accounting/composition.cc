@@ -5,13 +5,12 @@
 #include <limits>
 
 #include "common/accounting/gaussian.h"
+#include "common/accounting/rounding.h"
 #include "common/accounting/zcdp.h"
 #include "common/base/status.h"
 
 namespace bandana {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // total += count * (value / unit rounded up), stopping at kSaturated. The division by a power of
 // two is exact. Requires value
@@ -28,11 +27,9 @@ void AddUp(double value, double unit, std::uint64_t count, std::uint64_t& total)
       sum < PrivacyTotals::kSaturated ? static_cast<std::uint64_t>(sum) : PrivacyTotals::kSaturated;
 }
 
-double Up(double value) { return std::nextafter(value, kInfinity); }
-
 // A total as a double, never smaller than it.
 double ValueUp(std::uint64_t units, double unit) {
-  if (units == PrivacyTotals::kSaturated) return kInfinity;
+  if (units == PrivacyTotals::kSaturated) return std::numeric_limits<double>::infinity();
   return units == 0 ? 0 : Up(static_cast<double>(units)) * unit;
 }
 

@@ -6,6 +6,8 @@
 #include <numbers>
 
 #include "common/accounting/mills.h"
+#include "common/accounting/ranges.h"
+#include "common/accounting/rounding.h"
 #include "common/base/status.h"
 
 namespace bandana {
@@ -15,7 +17,6 @@ namespace {
 // Mills ratios nearly cancel (RatioGap).
 constexpr long double kRelativeSlack = 1e-12L;
 constexpr double kMuMax = 50;
-constexpr double kCalibrationEpsilonMax = 1000;
 
 // R(x1) - R(x2), x2 = x1 + mu, R the Mills ratio. Where the two cancel, the trapezoid of -R' = 1 -
 // x R over [x1, x2]. It is above the integral, because R is completely monotone, and by at most a
@@ -31,7 +32,7 @@ long double RatioGap(long double x1, long double x2, long double mu) {
 // mu/2,
 //   delta = phi(x1) (R(x1) - R(x2)), R the Mills ratio: no cancellation of e^eps against a tiny
 //   tail.
-long double LogDelta(long double mu, long double epsilon) {
+long double GaussianLogDelta(long double mu, long double epsilon) {
   const long double x1 = epsilon / mu - mu / 2;
   const long double x2 = epsilon / mu + mu / 2;
   return -x1 * x1 / 2 - std::log(2 * std::numbers::pi_v<long double>) / 2 +
@@ -41,13 +42,12 @@ long double LogDelta(long double mu, long double epsilon) {
 double RoundUp(long double value) {
   const long double padded = value * (1 + kRelativeSlack);
   const double rounded = static_cast<double>(padded);
-  return rounded < padded ? std::nextafter(rounded, std::numeric_limits<double>::infinity())
-                          : rounded;
+  return rounded < padded ? Up(rounded) : rounded;
 }
 
-double DeltaUp(double mu, double epsilon) {
+double GaussianDeltaUp(double mu, double epsilon) {
   if (mu == 0) return 0;
-  const long double log_delta = LogDelta(mu, epsilon);
+  const long double log_delta = GaussianLogDelta(mu, epsilon);
   const double delta = RoundUp(std::exp(log_delta));
   // A positive tail below the smallest double is still positive.
   return std::fmin(1.0, std::fmax(delta, std::numeric_limits<double>::denorm_min()));
@@ -55,7 +55,7 @@ double DeltaUp(double mu, double epsilon) {
 
 // delta(epsilon) + (1 + e^epsilon) variation.
 double DeltaWithin(double mu, double epsilon, double variation) {
-  const double curve = DeltaUp(mu, epsilon);
+  const double curve = GaussianDeltaUp(mu, epsilon);
   if (variation == 0) return curve;
   return RoundUp(curve + (1 + std::exp(static_cast<long double>(epsilon))) * variation);
 }
@@ -85,11 +85,6 @@ absl::Status CheckMu(Mu mu) {
 absl::Status CheckEpsilon(Epsilon epsilon, double max) {
   if (epsilon.value >= 0 && epsilon.value <= max) return absl::OkStatus();
   return InvalidArgument("epsilon must be in [0, ", max, "], got ", epsilon.value);
-}
-
-absl::Status CheckDelta(Delta delta) {
-  if (delta.value > 0 && delta.value < 1) return absl::OkStatus();
-  return InvalidArgument("delta must be in (0, 1), got ", delta.value);
 }
 
 absl::Status CheckGrid(long coordinates, double sigma_grid) {
@@ -132,12 +127,12 @@ absl::StatusOr<Mu> CalibrateGaussian(Epsilon epsilon, Delta delta) {
   BANDANA_RETURN_IF_ERROR(CheckEpsilon(epsilon, kCalibrationEpsilonMax));
   BANDANA_RETURN_IF_ERROR(CheckDelta(delta));
   double low = 0, high = kMuMax;
-  if (DeltaUp(high, epsilon.value) <= delta.value) return Mu{high};
+  if (GaussianDeltaUp(high, epsilon.value) <= delta.value) return Mu{high};
   // Keeps delta(low) <= delta: the lower end is always a valid answer. A tiny delta takes more than
   // a thousand halvings.
   for (int i = 0; i < 1200 && std::nextafter(low, high) < high; ++i) {
     const double middle = low + (high - low) / 2;
-    (DeltaUp(middle, epsilon.value) <= delta.value ? low : high) = middle;
+    (GaussianDeltaUp(middle, epsilon.value) <= delta.value ? low : high) = middle;
   }
   return Mu{low};
 }

@@ -1,18 +1,17 @@
 #include "common/accounting/zcdp.h"
 
 #include <cmath>
-#include <limits>
 
+#include "common/accounting/ranges.h"
+#include "common/accounting/rounding.h"
 #include "common/base/status.h"
 
 namespace bandana {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMax = 1e6;
-constexpr double kCalibrationEpsilonMax = 1000;
 // Relative to the logarithm's terms; they are of size up to (a - 1)(a rho + eps).
-constexpr long double kRelativeSlack = 1e-15L;
+constexpr long double kLogSlack = 1e-15L;
 
 // d/da of the logarithm of the bound, (2a - 1) rho - eps + ln(1 - 1/a): increasing in a, so its
 // zero is the minimiser.
@@ -21,7 +20,7 @@ long double Slope(long double a, long double rho, long double epsilon) {
 }
 
 // log of the bound at its minimiser, rounded up.
-long double LogDelta(long double rho, long double epsilon) {
+long double ZcdpLogDelta(long double rho, long double epsilon) {
   long double low = 1, high = (epsilon + 1) / (2 * rho) + 2;
   for (int i = 0; i < 200; ++i) {
     const long double middle = low + (high - low) / 2;
@@ -32,13 +31,13 @@ long double LogDelta(long double rho, long double epsilon) {
   const long double gain = (a - 1) * (a * rho - epsilon);
   const long double entropy = a * std::log1p(-1 / a) - std::log(a - 1);
   const long double size = (a - 1) * (a * rho + epsilon) + std::fabs(entropy) + 1;
-  return gain + entropy + kRelativeSlack * size;
+  return gain + entropy + kLogSlack * size;
 }
 
-double DeltaUp(double rho, double epsilon) {
+double ZcdpDeltaUp(double rho, double epsilon) {
   if (rho == 0) return 0;
-  const long double delta = std::exp(LogDelta(rho, epsilon));
-  return std::fmin(1.0, std::nextafter(static_cast<double>(delta), kInfinity));
+  const long double delta = std::exp(ZcdpLogDelta(rho, epsilon));
+  return std::fmin(1.0, Up(static_cast<double>(delta)));
 }
 
 absl::Status CheckRange(const char* name, double value, double max) {
@@ -46,22 +45,17 @@ absl::Status CheckRange(const char* name, double value, double max) {
   return InvalidArgument(name, " must be in [0, ", max, "], got ", value);
 }
 
-absl::Status CheckDelta(Delta delta) {
-  if (delta.value > 0 && delta.value < 1) return absl::OkStatus();
-  return InvalidArgument("delta must be in (0, 1), got ", delta.value);
-}
-
 }  // namespace
 
 absl::StatusOr<Epsilon> ZcdpEpsilon(Rho rho, Delta delta) {
   BANDANA_RETURN_IF_ERROR(CheckRange("rho", rho.value, kMax));
   BANDANA_RETURN_IF_ERROR(CheckDelta(delta));
-  if (DeltaUp(rho.value, 0) <= delta.value) return Epsilon{0};
+  if (ZcdpDeltaUp(rho.value, 0) <= delta.value) return Epsilon{0};
   double low = 0, high = 1;
-  while (DeltaUp(rho.value, high) > delta.value) high *= 2;
+  while (ZcdpDeltaUp(rho.value, high) > delta.value) high *= 2;
   for (int i = 0; i < 200 && std::nextafter(low, high) < high; ++i) {
     const double middle = low + (high - low) / 2;
-    (DeltaUp(rho.value, middle) <= delta.value ? high : low) = middle;
+    (ZcdpDeltaUp(rho.value, middle) <= delta.value ? high : low) = middle;
   }
   return Epsilon{high};
 }
@@ -72,14 +66,12 @@ absl::StatusOr<Rho> CalibrateZcdp(Epsilon epsilon, Delta delta) {
   double low = 0, high = kMax;
   for (int i = 0; i < 300 && std::nextafter(low, high) < high; ++i) {
     const double middle = low + (high - low) / 2;
-    (DeltaUp(middle, epsilon.value) <= delta.value ? low : high) = middle;
+    (ZcdpDeltaUp(middle, epsilon.value) <= delta.value ? low : high) = middle;
   }
   return Rho{low};
 }
 
-Rho RhoOfPure(Epsilon epsilon) {
-  return {std::nextafter(epsilon.value * epsilon.value / 2, kInfinity)};
-}
-Rho RhoOfGaussian(Mu mu) { return {std::nextafter(mu.value * mu.value / 2, kInfinity)}; }
+Rho RhoOfPure(Epsilon epsilon) { return {Up(epsilon.value * epsilon.value / 2)}; }
+Rho RhoOfGaussian(Mu mu) { return {Up(mu.value * mu.value / 2)}; }
 
 }  // namespace bandana

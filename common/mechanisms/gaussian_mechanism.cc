@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "common/accounting/gaussian.h"
+#include "common/accounting/ranges.h"
+#include "common/accounting/rounding.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/mechanisms/canonical_text.h"
@@ -18,9 +20,7 @@ absl::Status CheckOptions(const GaussianMechanism::Options& options) {
     return InvalidArgument("epsilon must be in (0, ", kEpsilonResearchMax, "], got ",
                            options.epsilon.value);
   }
-  if (!(options.delta.value > 0 && options.delta.value < 1)) {
-    return InvalidArgument("delta must be in (0, 1), got ", options.delta.value);
-  }
+  BANDANA_RETURN_IF_ERROR(CheckDelta(options.delta));
   if (options.size < 1 || options.size > kClipCoordinatesMax) {
     return InvalidArgument("size must be in [1, ", kClipCoordinatesMax, "], got ", options.size);
   }
@@ -30,9 +30,6 @@ absl::Status CheckOptions(const GaussianMechanism::Options& options) {
   }
   return absl::OkStatus();
 }
-
-// Larger than any rounding error of the few operations beside it.
-constexpr double kOutward = 1 + 0x1p-48;
 
 }  // namespace
 

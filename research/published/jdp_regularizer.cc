@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "common/accounting/ranges.h"
 #include "common/base/check.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
@@ -25,9 +26,7 @@ absl::Status CheckOptions(const JdpOptions& options) {
     return InvalidArgument("epsilon must be in [1e-9, ", kEpsilonResearchMax, "], got ",
                            options.epsilon.value);
   }
-  if (!(options.delta.value > 0 && options.delta.value < 1)) {
-    return InvalidArgument("delta must be in (0, 1), got ", options.delta.value);
-  }
+  BANDANA_RETURN_IF_ERROR(CheckDelta(options.delta));
   if (!(options.alpha > 0 && options.alpha < 1)) {
     return InvalidArgument("alpha must be in (0, 1), got ", options.alpha);
   }

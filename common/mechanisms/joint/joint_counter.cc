@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/accounting/gaussian.h"
+#include "common/accounting/ranges.h"
 #include "common/accounting/zcdp.h"
 #include "common/base/check.h"
 #include "common/base/limits.h"
@@ -24,8 +25,7 @@ absl::Status CheckOptions(const JointCounter::Options& options) {
     return InvalidArgument("epsilon must be in (0, ", kEpsilonResearchMax, "], got ",
                            options.epsilon.value);
   }
-  if (!(options.delta.value > 0 && options.delta.value < 1))
-    return InvalidArgument("delta must be in (0, 1), got ", options.delta.value);
+  BANDANA_RETURN_IF_ERROR(CheckDelta(options.delta));
   if (options.kind != CounterKind::kEpochs && options.kind != CounterKind::kBlt) {
     return InvalidArgument("kind must be epochs or blt, got ",
                            ToAbsl(CounterKindName(options.kind)));

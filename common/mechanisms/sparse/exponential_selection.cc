@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "common/accounting/rounding.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/random/samplers.h"
@@ -15,8 +16,6 @@ constexpr int kPicksMax = 1 << 20;
 constexpr int kEpsilonBits = 20;
 // Each proposal is accepted with probability at least 1 / left: (1 - 1/left)^(4096 left) < e^-4096.
 constexpr std::uint64_t kProposalsPerCandidate = 4096;
-// Larger than any rounding error of the few operations beside it.
-constexpr double kOutward = 1 + 0x1p-48;
 
 }  // namespace
 
@@ -56,7 +55,7 @@ absl::StatusOr<std::size_t> ExponentialSelection::PickOne(std::span<const std::i
     BANDANA_ASSIGN_OR_RETURN(const bool accepted, BernoulliExp(x, bits));
     if (accepted) return static_cast<std::size_t>(place);
   }
-  return Unavailable("entropy: the generator is stuck");
+  return StuckEntropy();
 }
 
 absl::StatusOr<std::vector<int>> ExponentialSelection::Pick(std::span<const std::int64_t> scores,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "common/accounting/rounding.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/mechanisms/canonical_text.h"
@@ -22,8 +23,6 @@ constexpr int kProductBits = kContextBits + kResidualBits;
 // energy are weighted to move by as much.
 constexpr std::int64_t kSensitivity = std::int64_t{2} << kProductBits;
 constexpr int kCoordinatesMax = 1 << 20;
-// Larger than any rounding error of the few operations beside it.
-constexpr double kOutward = 1 + 0x1p-48;
 
 // PROOF: fliphat begin
 // value / bound, clipped to [-1, 1], to the nearest step of 2^-bits; NaN is 0.
