@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/bandits/statistics.h"
+#include "common/bandits/vectors.h"
 #include "common/base/check.h"
 #include "common/linalg/symmetric.h"
 
@@ -25,11 +26,6 @@ double Dot(const double* a, const double* b, int n) {
   double sum = 0;
   for (int i = 0; i < n; ++i) sum += a[i] * b[i];
   return sum;
-}
-
-// y += a x.
-void AddScaled(double a, const double* x, std::size_t n, double* y) {
-  for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
 }
 
 // I + L' (H_next - H_old) L, d x d, lower triangle, for lower triangular L.

@@ -1,7 +1,5 @@
 #include "common/bandits/context_statistics.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <string_view>
 
@@ -11,23 +9,13 @@
 namespace bandana {
 namespace {
 
-constexpr double kEntryMax = 1e100;
-constexpr double kVarianceMax = 1e30;
-
 absl::Status CheckEntries(std::string_view name, std::span<const double> entries,
                           std::size_t size) {
   if (entries.size() != size) {
     return InvalidArgument(ToAbsl(name), " must have ", size, " entries, got ", entries.size());
   }
-  if (std::all_of(entries.begin(), entries.end(),
-                  [](double v) { return std::abs(v) <= kEntryMax; }))
-    return absl::OkStatus();
+  if (EntriesInRange(entries)) return absl::OkStatus();
   return InvalidArgument(ToAbsl(name), " must be finite and within ", kEntryMax);
-}
-
-absl::Status CheckVariance(std::string_view name, double value) {
-  if (value >= 0 && value <= kVarianceMax) return absl::OkStatus();
-  return InvalidArgument(ToAbsl(name), " must be in [0, ", kVarianceMax, "], got ", value);
 }
 
 }  // namespace

@@ -19,7 +19,6 @@ namespace bandana {
 namespace {
 
 constexpr double kVarianceMin = 1e-30;
-constexpr double kVarianceMax = 1e30;
 
 absl::Status CheckRange(std::string_view name, double value, double min, double max) {
   if (value >= min && value <= max) return absl::OkStatus();

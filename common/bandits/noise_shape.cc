@@ -9,7 +9,7 @@
 namespace bandana {
 namespace {
 
-constexpr int kNodesMax = 512;
+constexpr int kNoiseNodesMax = 512;
 constexpr int kStepsMax = 1'000;
 constexpr double kTolerance = 1e-9;
 constexpr double kOwnVariance = 1e-6;     // added to P, in units of its mean diagonal
@@ -27,8 +27,8 @@ Matrix Root(const Matrix& a) {
 }  // namespace
 
 absl::StatusOr<NoiseShape> ShapeNoise(const std::vector<double>& p, int n) {
-  if (n < 1 || n > kNodesMax)
-    return InvalidArgument("nodes must be in [1, ", kNodesMax, "], got ", n);
+  if (n < 1 || n > kNoiseNodesMax)
+    return InvalidArgument("nodes must be in [1, ", kNoiseNodesMax, "], got ", n);
   if (p.size() != static_cast<std::size_t>(n) * n)
     return InvalidArgument("P must have ", n, " x ", n, " entries, got ", p.size());
   Matrix prior = Eigen::Map<const Matrix>(p.data(), n, n);

@@ -13,14 +13,7 @@
 namespace bandana {
 namespace {
 
-constexpr double kEntryMax = 1e100;
-constexpr double kVarianceMax = 1e30;
 constexpr double kThetaMax = 1e6;
-
-absl::Status CheckVariance(const char* name, double value) {
-  if (value >= 0 && value <= kVarianceMax) return absl::OkStatus();
-  return InvalidArgument(name, " must be in [0, ", kVarianceMax, "], got ", value);
-}
 
 }  // namespace
 
@@ -33,8 +26,7 @@ absl::StatusOr<SemidefiniteGram> ClipToSemidefinite(std::span<const double> gram
     return InvalidArgument("gram must have ", size, " entries at dimension ", dimension, ", got ",
                            gram.size());
   }
-  if (!std::all_of(gram.begin(), gram.end(), [](double v) { return std::abs(v) <= kEntryMax; }))
-    return InvalidArgument("gram must be finite and within ", kEntryMax);
+  if (!EntriesInRange(gram)) return InvalidArgument("gram must be finite and within ", kEntryMax);
 
   SemidefiniteGram result{{gram.begin(), gram.end()}};
   double largest = 0;

@@ -12,8 +12,6 @@
 namespace bandana {
 namespace {
 
-constexpr double kVarianceMax = 1e30;
-
 bool AllFinite(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }

@@ -6,17 +6,16 @@
 #include "common/base/status.h"
 
 namespace bandana {
-namespace {
 
-constexpr double kEntryMax = 1e100;
-constexpr double kMomentVarianceMax = 1e30;
-
-bool AllBounded(const std::vector<double>& values) {
-  return std::all_of(values.begin(), values.end(),
+bool EntriesInRange(std::span<const double> entries) {
+  return std::all_of(entries.begin(), entries.end(),
                      [](double v) { return std::abs(v) <= kEntryMax; });
 }
 
-}  // namespace
+absl::Status CheckVariance(std::string_view name, double value) {
+  if (value >= 0 && value <= kVarianceMax) return absl::OkStatus();
+  return InvalidArgument(ToAbsl(name), " must be in [0, ", kVarianceMax, "], got ", value);
+}
 
 NodeStatistics EmptyStatistics(int dimension) {
   NodeStatistics statistics;
@@ -47,14 +46,11 @@ absl::Status ValidateStatistics(const NodeStatistics& statistics, int dimension)
     return InvalidArgument("moment must have ", dimension, " entries, got ",
                            statistics.moment.size());
   }
-  if (!AllBounded(statistics.gram))
+  if (!EntriesInRange(statistics.gram))
     return InvalidArgument("gram must be finite and within ", kEntryMax);
-  if (!AllBounded(statistics.moment))
+  if (!EntriesInRange(statistics.moment))
     return InvalidArgument("moment must be finite and within ", kEntryMax);
-  if (!(statistics.moment_variance >= 0) || !(statistics.moment_variance <= kMomentVarianceMax)) {
-    return InvalidArgument("moment_variance must be in [0, ", kMomentVarianceMax, "], got ",
-                           statistics.moment_variance);
-  }
+  BANDANA_RETURN_IF_ERROR(CheckVariance("moment_variance", statistics.moment_variance));
   for (int i = 0; i < dimension; ++i) {
     const double at_i = statistics.gram[PackedIndex(i, i)];
     if (!(at_i >= 0))

@@ -8,6 +8,7 @@
 #include "common/bandits/effective.h"
 #include "common/bandits/fading.h"
 #include "common/bandits/statistics.h"
+#include "common/bandits/vectors.h"
 #include "common/base/check.h"
 #include "common/linalg/quadratic_forms.h"
 
@@ -23,8 +24,8 @@ constexpr double kSameSums = 1e-12;
 
 std::size_t PackedSize(std::size_t n) { return n * (n + 1) / 2; }
 
-double Dot(const double* a, const double* b, std::size_t n) {
-  // Four sums, because one would wait for each addition in turn.
+// Four sums, because one would wait for each addition in turn.
+double FourSumDot(const double* a, const double* b, std::size_t n) {
   double sums[4] = {0, 0, 0, 0};
   std::size_t i = 0;
   for (; i + 4 <= n; i += 4) {
@@ -32,11 +33,6 @@ double Dot(const double* a, const double* b, std::size_t n) {
   }
   for (; i < n; ++i) sums[0] += a[i] * b[i];
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
-
-// y += a x.
-void AddScaled(double a, const double* x, std::size_t n, double* y) {
-  for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
 }
 
 double Ridge(const ComponentScale& scale) {
@@ -318,15 +314,16 @@ bool UserFitter::Factor(UserNode& node, std::size_t first) const {
   const std::size_t k = node.rows_;
   const double ridge = Ridge(scale_);
   double trace = 0;
-  for (std::size_t e = 0; e < k; ++e) trace += Dot(parts.rows + e * d, parts.rows + e * d, d);
+  for (std::size_t e = 0; e < k; ++e)
+    trace += FourSumDot(parts.rows + e * d, parts.rows + e * d, d);
   if (!(trace <= kFewRatioMax * ridge)) return false;
   std::vector<double> l(k);  // a row of L
   for (std::size_t e = first; e < k; ++e) {
     const double* x = parts.rows + e * d;
-    double pivot = ridge + Dot(x, x, d);
-    for (std::size_t f = 0; f < e; ++f) parts.weights[f] = Dot(x, parts.rows + f * d, d);
+    double pivot = ridge + FourSumDot(x, x, d);
+    for (std::size_t f = 0; f < e; ++f) parts.weights[f] = FourSumDot(x, parts.rows + f * d, d);
     for (std::size_t f = 0; f < e; ++f) {
-      l[f] = Dot(parts.inverse + PackedSize(f), parts.weights, f + 1);
+      l[f] = FourSumDot(parts.inverse + PackedSize(f), parts.weights, f + 1);
       pivot -= l[f] * l[f];
     }
     if (!(pivot >= 0.5 * ridge)) return false;
@@ -340,7 +337,7 @@ bool UserFitter::Factor(UserNode& node, std::size_t first) const {
   std::fill_n(parts.weights, k, 0.0);
   for (std::size_t e = 0; e < k; ++e) {
     const double* row = parts.inverse + PackedSize(e);
-    AddScaled(Dot(row, parts.rewards, e + 1), row, e + 1, parts.weights);
+    AddScaled(FourSumDot(row, parts.rewards, e + 1), row, e + 1, parts.weights);
   }
   node.alpha_ = AlphaOf(exploration_, scale_.prior_variance, {node.events_, node.log_det_ratio_});
   return true;
