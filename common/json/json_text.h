@@ -1,6 +1,7 @@
 // JSON (RFC 8259) from strangers: read strictly, within bounds.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -21,6 +22,9 @@ absl::Status CheckJson(std::string_view text, const JsonLimits& limits = {});
 
 // The value. Errors: those of CheckJson.
 absl::StatusOr<nlohmann::json> ParseJson(std::string_view text, const JsonLimits& limits = {});
+
+// The object's member where it is a string; else empty.
+std::string TextMember(const nlohmann::json& object, const char* name);
 
 // The value as text. Bytes that are not UTF-8 are replaced.
 std::string JsonText(const nlohmann::json& value);

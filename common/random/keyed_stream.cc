@@ -11,22 +11,19 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/free_with.h"
 #include "common/base/hmac.h"
 #include "common/base/status.h"
 
 namespace bandana {
 namespace {
 
-constexpr std::size_t kBlockBytes = 1024;
+constexpr std::size_t kKeystreamBlockBytes = 1024;
 constexpr std::uint64_t kStreamBytesMax = std::uint64_t{1} << 60;
 
 void AppendInteger(std::string& text, std::uint64_t value) {
   for (int shift = 0; shift < 64; shift += 8) text.push_back(static_cast<char>(value >> shift));
 }
-
-struct FreeCipher {
-  void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
-};
 
 }  // namespace
 
@@ -64,9 +61,9 @@ struct KeyedStream::Impl {
   ~Impl() { OPENSSL_cleanse(block.data(), block.size()); }
   absl::Status Refill();
 
-  std::unique_ptr<EVP_CIPHER_CTX, FreeCipher> cipher{EVP_CIPHER_CTX_new()};
-  std::array<std::byte, kBlockBytes> block{};
-  std::size_t next = kBlockBytes;
+  std::unique_ptr<EVP_CIPHER_CTX, FreeWith<EVP_CIPHER_CTX_free>> cipher{EVP_CIPHER_CTX_new()};
+  std::array<std::byte, kKeystreamBlockBytes> block{};
+  std::size_t next = kKeystreamBlockBytes;
   std::uint64_t made = 0;
 };
 
@@ -75,14 +72,14 @@ absl::Status KeyedStream::Impl::Refill() {
   block.fill(std::byte{0});
   auto* const bytes = reinterpret_cast<unsigned char*>(block.data());
   int written = 0;
-  if (EVP_EncryptUpdate(cipher.get(), bytes, &written, bytes, kBlockBytes) != 1 ||
-      written != kBlockBytes) {
+  if (EVP_EncryptUpdate(cipher.get(), bytes, &written, bytes, kKeystreamBlockBytes) != 1 ||
+      written != kKeystreamBlockBytes) {
     ERR_clear_error();
     made = kStreamBytesMax;  // the stream's position is unknown: it ends here
     OPENSSL_cleanse(block.data(), block.size());
     return Unavailable("entropy: keyed stream failed");
   }
-  made += kBlockBytes;
+  made += kKeystreamBlockBytes;
   next = 0;
   return absl::OkStatus();
 }
@@ -135,13 +132,13 @@ absl::StatusOr<KeyedStream> KeyedStream::FromPublicSeed(const PublicSeed& seed) 
 
 absl::Status KeyedStream::Fill(std::span<std::byte> out) {
   for (std::span<std::byte> rest = out; !rest.empty();) {
-    if (impl_->next == kBlockBytes) {
+    if (impl_->next == kKeystreamBlockBytes) {
       if (absl::Status status = impl_->Refill(); !status.ok()) {
         OPENSSL_cleanse(out.data(), out.size());
         return status;
       }
     }
-    const std::size_t chunk = std::min(rest.size(), kBlockBytes - impl_->next);
+    const std::size_t chunk = std::min(rest.size(), kKeystreamBlockBytes - impl_->next);
     std::byte* const source = impl_->block.data() + impl_->next;
     std::memcpy(rest.data(), source, chunk);
     OPENSSL_cleanse(source, chunk);

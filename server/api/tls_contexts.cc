@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "common/base/free_with.h"
+
 namespace bandana::server {
 namespace {
 
@@ -67,17 +69,16 @@ std::shared_ptr<ssl::context> TlsContexts::Newest() {
 
 std::vector<std::string> VerifiedSubjects(SSL* connection) {
   std::vector<std::string> subjects;
-  const std::unique_ptr<X509, void (*)(X509*)> certificate(SSL_get1_peer_certificate(connection),
-                                                           X509_free);
+  const std::unique_ptr<X509, FreeWith<X509_free>> certificate(
+      SSL_get1_peer_certificate(connection));
   if (certificate == nullptr || SSL_get_verify_result(connection) != X509_V_OK) return subjects;
   const X509_NAME* const name = X509_get_subject_name(certificate.get());
   for (int at = -1; (at = X509_NAME_get_index_by_NID(name, NID_commonName, at)) >= 0;) {
     subjects.emplace_back(TextOf(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at))));
   }
-  const std::unique_ptr<GENERAL_NAMES, void (*)(GENERAL_NAMES*)> names(
+  const std::unique_ptr<GENERAL_NAMES, FreeWith<GENERAL_NAMES_free>> names(
       static_cast<GENERAL_NAMES*>(
-          X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)),
-      GENERAL_NAMES_free);
+          X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)));
   for (int i = 0; names != nullptr && i < sk_GENERAL_NAME_num(names.get()); ++i) {
     const GENERAL_NAME* const one = sk_GENERAL_NAME_value(names.get(), i);
     if (one->type == GEN_DNS) subjects.emplace_back(TextOf(one->d.dNSName));

@@ -13,7 +13,7 @@
 namespace bandana::server {
 namespace {
 
-std::string_view ToStd(const grpc::string_ref& text) { return {text.data(), text.size()}; }
+std::string_view ViewOf(const grpc::string_ref& text) { return {text.data(), text.size()}; }
 
 bool HasCertificateSubjects(const AccessRules& rules) {
   return std::any_of(rules.principals.begin(), rules.principals.end(),
@@ -25,10 +25,10 @@ void AppendSubjects(const grpc::ServerContextBase& context, Credentials& credent
   const auto peer = context.auth_context();
   if (peer == nullptr) return;
   const auto security = peer->FindPropertyValues(GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME);
-  if (security.size() != 1 || ToStd(security[0]) != GRPC_SSL_TRANSPORT_SECURITY_TYPE) return;
+  if (security.size() != 1 || ViewOf(security[0]) != GRPC_SSL_TRANSPORT_SECURITY_TYPE) return;
   for (const char* property : {GRPC_X509_CN_PROPERTY_NAME, GRPC_PEER_DNS_PROPERTY_NAME}) {
     for (const grpc::string_ref& value : peer->FindPropertyValues(property)) {
-      credentials.subjects.push_back(ToStd(value));
+      credentials.subjects.push_back(ViewOf(value));
     }
   }
 }
@@ -133,7 +133,7 @@ Admittance Gatekeeper::Admit(const grpc::ServerContextBase& context, const RpcRu
   std::shared_ptr<const RuleSet> set = current_.load();
   Credentials credentials;
   const auto [first, last] = context.client_metadata().equal_range("authorization");
-  for (auto it = first; it != last; ++it) credentials.authorization.push_back(ToStd(it->second));
+  for (auto it = first; it != last; ++it) credentials.authorization.push_back(ViewOf(it->second));
   if (set->by_certificate && credentials.authorization.empty())
     AppendSubjects(context, credentials);
   return Admit(std::move(set), credentials, rule);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "common/base/free_with.h"
 #include "common/base/status.h"
 #include "common/json/json_text.h"
 #include "nlohmann/json.hpp"
@@ -37,17 +38,12 @@ absl::StatusOr<Json> ObjectOf(std::string_view part) {
   return json;
 }
 
-std::string Text(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 // OpenSSL reads the DER form.
 std::vector<unsigned char> DerOf(std::string_view signature) {
   if (signature.size() != kEs256Bytes) return {};
   const auto* bytes = reinterpret_cast<const unsigned char*>(signature.data());
   constexpr int kHalf = kEs256Bytes / 2;
-  const std::unique_ptr<ECDSA_SIG, void (*)(ECDSA_SIG*)> parts(ECDSA_SIG_new(), ECDSA_SIG_free);
+  const std::unique_ptr<ECDSA_SIG, FreeWith<ECDSA_SIG_free>> parts(ECDSA_SIG_new());
   ECDSA_SIG_set0(parts.get(), BN_bin2bn(bytes, kHalf, nullptr),
                  BN_bin2bn(bytes + kHalf, kHalf, nullptr));
   unsigned char* der = nullptr;
@@ -63,8 +59,7 @@ bool IsSignedBy(const JwtKey& key, std::string_view text, std::string_view signa
   if (key.algorithm == JwtAlgorithm::kEs256) bytes = DerOf(signature);
   if (bytes.empty()) return false;
   const EVP_MD* const hash = key.algorithm == JwtAlgorithm::kEdDsa ? nullptr : EVP_sha256();
-  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(),
-                                                                   EVP_MD_CTX_free);
+  const std::unique_ptr<EVP_MD_CTX, FreeWith<EVP_MD_CTX_free>> context(EVP_MD_CTX_new());
   const bool good =
       context != nullptr &&
       EVP_DigestVerifyInit(context.get(), nullptr, hash, nullptr,
@@ -107,15 +102,15 @@ absl::StatusOr<UnverifiedJwt> ReadJwt(std::string_view token) {
   if (parts.size() != 3) return Refused("must have three parts");
   BANDANA_ASSIGN_OR_RETURN(const Json header, ObjectOf(ToStd(parts[0])));
   UnverifiedJwt read;
-  read.algorithm = Text(header, "alg");
+  read.algorithm = TextMember(header, "alg");
   if (std::find(kNames.begin(), kNames.end(), read.algorithm) == kNames.end()) {
     return Refused("must be signed by RS256, ES256 or EdDSA");
   }
   if (header.contains("crit")) return Refused("names critical extensions, and none is known here");
-  read.key_id = Text(header, "kid");
+  read.key_id = TextMember(header, "kid");
   if (read.key_id.empty()) return Refused("names no key (kid)");
   BANDANA_ASSIGN_OR_RETURN(const Json claims, ObjectOf(ToStd(parts[1])));
-  read.issuer = Text(claims, "iss");
+  read.issuer = TextMember(claims, "iss");
   read.claims = JsonText(claims);
   std::optional<std::string> signature = DecodeBase64Url(ToStd(parts[2]));
   if (!signature) return Refused("has a part that is no base64url");
@@ -143,7 +138,7 @@ absl::StatusOr<VerifiedJwt> VerifyJwt(const UnverifiedJwt& token, const JwtKeySe
     const std::optional<absl::Time> from = TimeOf(claims, "nbf");
     if (!from || now < *from - kJwtSkew) return Refused("is not valid yet (nbf)");
   }
-  std::string subject = Text(claims, "sub");
+  std::string subject = TextMember(claims, "sub");
   if (subject.empty() || subject.size() > kJwtSubjectBytesMax) {
     return Refused("names no subject (sub), or a too long one");
   }

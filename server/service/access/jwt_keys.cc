@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_join.h"
 #include "common/base/file.h"
+#include "common/base/free_with.h"
 #include "common/base/status.h"
 #include "common/json/json_text.h"
 #include "nlohmann/json.hpp"
@@ -29,26 +30,13 @@ constexpr int kRsaBitsMin = 2048;
 constexpr int kRsaBitsMax = 8192;  // a check of such a signature takes 0.3 ms
 constexpr std::size_t kCoordinateBytes = 32;
 
-template <auto function>
-struct Deleter {
-  template <typename T>
-  void operator()(T* object) const {
-    function(object);
-  }
-};
-using Number = std::unique_ptr<BIGNUM, Deleter<BN_free>>;
-using Builder = std::unique_ptr<OSSL_PARAM_BLD, Deleter<OSSL_PARAM_BLD_free>>;
-using Parameters = std::unique_ptr<OSSL_PARAM, Deleter<OSSL_PARAM_free>>;
-using Context = std::unique_ptr<EVP_PKEY_CTX, Deleter<EVP_PKEY_CTX_free>>;
+using Number = std::unique_ptr<BIGNUM, FreeWith<BN_free>>;
+using Builder = std::unique_ptr<OSSL_PARAM_BLD, FreeWith<OSSL_PARAM_BLD_free>>;
+using Parameters = std::unique_ptr<OSSL_PARAM, FreeWith<OSSL_PARAM_free>>;
+using Context = std::unique_ptr<EVP_PKEY_CTX, FreeWith<EVP_PKEY_CTX_free>>;
 using Key = std::shared_ptr<EVP_PKEY>;
 
 Key Own(EVP_PKEY* key) { return {key, EVP_PKEY_free}; }
-
-// The member where it is text; else empty.
-std::string Text(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 Key FromParameters(const char* type, OSSL_PARAM_BLD* builder) {
   const Parameters parameters(OSSL_PARAM_BLD_to_param(builder));
@@ -70,8 +58,8 @@ Number NumberOf(const std::string& bytes) {
 }
 
 absl::StatusOr<Key> RsaKey(const Json& object) {
-  const std::optional<std::string> n = DecodeBase64Url(Text(object, "n"));
-  const std::optional<std::string> e = DecodeBase64Url(Text(object, "e"));
+  const std::optional<std::string> n = DecodeBase64Url(TextMember(object, "n"));
+  const std::optional<std::string> e = DecodeBase64Url(TextMember(object, "e"));
   if (!n || !e || n->empty() || e->empty() || n->size() > kRsaBitsMax / 8 || e->size() > 8) {
     return InvalidArgument("n and e must be an RSA key of ", kRsaBitsMin, " to ", kRsaBitsMax,
                            " bits");
@@ -91,8 +79,8 @@ absl::StatusOr<Key> RsaKey(const Json& object) {
 }
 
 absl::StatusOr<Key> EcKey(const Json& object) {
-  const std::optional<std::string> x = DecodeBase64Url(Text(object, "x"));
-  const std::optional<std::string> y = DecodeBase64Url(Text(object, "y"));
+  const std::optional<std::string> x = DecodeBase64Url(TextMember(object, "x"));
+  const std::optional<std::string> y = DecodeBase64Url(TextMember(object, "y"));
   if (!x || !y || x->size() != kCoordinateBytes || y->size() != kCoordinateBytes) {
     return InvalidArgument("x and y must have 32 bytes each");
   }
@@ -107,7 +95,7 @@ absl::StatusOr<Key> EcKey(const Json& object) {
 }
 
 absl::StatusOr<Key> EdKey(const Json& object) {
-  const std::optional<std::string> x = DecodeBase64Url(Text(object, "x"));
+  const std::optional<std::string> x = DecodeBase64Url(TextMember(object, "x"));
   if (!x || x->size() != kCoordinateBytes) return InvalidArgument("x must have 32 bytes");
   Key key = Own(EVP_PKEY_new_raw_public_key(
       EVP_PKEY_ED25519, nullptr, reinterpret_cast<const unsigned char*>(x->data()), x->size()));
@@ -130,12 +118,12 @@ constexpr std::array kKinds = {
 
 // Null: a key that is not used here.
 const Kind* KindOf(const Json& object) {
-  const std::string use = Text(object, "use");
+  const std::string use = TextMember(object, "use");
   if (!use.empty() && use != "sig") return nullptr;
-  const std::string algorithm = Text(object, "alg");
+  const std::string algorithm = TextMember(object, "alg");
   for (const Kind& kind : kKinds) {
-    if (Text(object, "kty") != kind.type) continue;
-    if (!kind.curve.empty() && Text(object, "crv") != kind.curve) continue;
+    if (TextMember(object, "kty") != kind.type) continue;
+    if (!kind.curve.empty() && TextMember(object, "crv") != kind.curve) continue;
     if (!algorithm.empty() && algorithm != kind.name) return nullptr;
     return &kind;
   }
@@ -147,7 +135,7 @@ absl::Status AddKey(const Json& object, JwtKeySet& set) {
   if (!object.is_object()) return InvalidArgument("must be an object");
   const Kind* const kind = KindOf(object);
   if (kind == nullptr) return absl::OkStatus();
-  const std::string kid = Text(object, "kid");
+  const std::string kid = TextMember(object, "kid");
   if (kid.empty() || kid.size() > kKidBytesMax) {
     return InvalidArgument("kid must have 1 to ", kKidBytesMax, " bytes");
   }

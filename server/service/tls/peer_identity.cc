@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "server/service/tls/owned.h"
 
 namespace bandana::server {
 namespace {
@@ -19,17 +20,7 @@ constexpr char kAuthority[] = "bandana-peers";
 constexpr char kBegin[] = "20000101000000Z";
 constexpr char kEnd[] = "99991231235959Z";  // RFC 5280, 4.1.2.5: no end
 
-template <auto function>
-struct Deleter {
-  template <typename T>
-  void operator()(T* object) const {
-    function(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using Extension = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
+using Extension = std::unique_ptr<X509_EXTENSION, FreeWith<X509_EXTENSION_free>>;
 
 bool AddExtension(X509* certificate, int nid, const std::string& value) {
   const Extension extension(X509V3_EXT_conf_nid(nullptr, nullptr, nid, value.c_str()));
@@ -42,8 +33,8 @@ bool SetName(X509_NAME* name, const char* text) {
 }
 
 // Signed by nobody yet. Null: OpenSSL failed.
-Certificate Unsigned(const char* subject, std::uint64_t serial, EVP_PKEY* key) {
-  Certificate made(X509_new());
+OwnedCertificate Unsigned(const char* subject, std::uint64_t serial, EVP_PKEY* key) {
+  OwnedCertificate made(X509_new());
   const bool good = made != nullptr && X509_set_version(made.get(), 2) == 1 &&
                     ASN1_INTEGER_set_uint64(X509_get_serialNumber(made.get()), serial) == 1 &&
                     ASN1_TIME_set_string_X509(X509_getm_notBefore(made.get()), kBegin) == 1 &&
@@ -55,8 +46,8 @@ Certificate Unsigned(const char* subject, std::uint64_t serial, EVP_PKEY* key) {
 }
 
 // Ed25519 signs without randomness: each server makes the same certificate.
-Certificate MakeAuthority(EVP_PKEY* key) {
-  Certificate made = Unsigned(kAuthority, 1, key);
+OwnedCertificate MakeAuthority(EVP_PKEY* key) {
+  OwnedCertificate made = Unsigned(kAuthority, 1, key);
   const bool good = made != nullptr &&
                     AddExtension(made.get(), NID_basic_constraints, "critical,CA:TRUE") &&
                     AddExtension(made.get(), NID_key_usage, "critical,keyCertSign") &&
@@ -64,10 +55,10 @@ Certificate MakeAuthority(EVP_PKEY* key) {
   return good ? std::move(made) : nullptr;
 }
 
-Certificate MakeLeaf(EVP_PKEY* key, EVP_PKEY* authority, const std::string& name) {
+OwnedCertificate MakeLeaf(EVP_PKEY* key, EVP_PKEY* authority, const std::string& name) {
   std::uint64_t serial = 0;
   if (RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial) != 1) return nullptr;
-  Certificate made = Unsigned(kPeerSubject, serial >> 1, key);
+  OwnedCertificate made = Unsigned(kPeerSubject, serial >> 1, key);
   const bool good = made != nullptr &&
                     AddExtension(made.get(), NID_basic_constraints, "critical,CA:FALSE") &&
                     AddExtension(made.get(), NID_subject_alt_name, absl::StrCat("DNS:", name)) &&
@@ -79,7 +70,7 @@ Certificate MakeLeaf(EVP_PKEY* key, EVP_PKEY* authority, const std::string& name
 // Empty: OpenSSL failed.
 template <typename Write>
 std::string ToPem(Write write) {
-  const Bio bio(BIO_new(BIO_s_mem()));
+  const OwnedBio bio(BIO_new(BIO_s_mem()));
   if (bio == nullptr || write(bio.get()) != 1) return "";
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &data);
@@ -103,14 +94,14 @@ std::string PeerNameOf(std::string_view address) {
 
 absl::StatusOr<PeerIdentity> MakePeerIdentity(const Sha256Digest& secret,
                                               std::string_view address) {
-  const Key authority_key(EVP_PKEY_new_raw_private_key(
+  const OwnedKey authority_key(EVP_PKEY_new_raw_private_key(
       EVP_PKEY_ED25519, nullptr, reinterpret_cast<const unsigned char*>(secret.data()),
       secret.size()));
-  const Key key(EVP_EC_gen("P-256"));
+  const OwnedKey key(EVP_EC_gen("P-256"));
   PeerIdentity identity;
   if (authority_key != nullptr && key != nullptr) {
-    const Certificate authority = MakeAuthority(authority_key.get());
-    const Certificate leaf = MakeLeaf(key.get(), authority_key.get(), PeerNameOf(address));
+    const OwnedCertificate authority = MakeAuthority(authority_key.get());
+    const OwnedCertificate leaf = MakeLeaf(key.get(), authority_key.get(), PeerNameOf(address));
     if (authority != nullptr) identity.authority_pem = ToPem(authority.get());
     if (leaf != nullptr) identity.certificate_pem = ToPem(leaf.get());
     identity.private_key_pem = ToPem(key.get());

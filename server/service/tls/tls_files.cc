@@ -15,25 +15,15 @@
 #include "common/base/private_file.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "server/service/tls/owned.h"
 
 namespace bandana::server {
 namespace {
 
 constexpr std::uint64_t kPemBytesMax = 1 << 20;
 
-template <auto function>
-struct Deleter {
-  template <typename T>
-  void operator()(T* object) const {
-    function(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-
-Bio Reader(const std::string& pem) {
-  return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+OwnedBio Reader(const std::string& pem) {
+  return OwnedBio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
 // Without it OpenSSL asks the terminal.
@@ -48,11 +38,11 @@ absl::StatusOr<absl::Time> TimeOf(const ASN1_TIME* asn1) {
 }
 
 // The first certificate of the text; every further one must parse too.
-absl::StatusOr<Certificate> ParseCertificates(const std::string& pem) {
-  const Bio reader = Reader(pem);
-  Certificate first;
+absl::StatusOr<OwnedCertificate> ParseCertificates(const std::string& pem) {
+  const OwnedBio reader = Reader(pem);
+  OwnedCertificate first;
   for (;;) {
-    Certificate next(PEM_read_bio_X509(reader.get(), nullptr, NoPassword, nullptr));
+    OwnedCertificate next(PEM_read_bio_X509(reader.get(), nullptr, NoPassword, nullptr));
     if (next == nullptr) break;
     if (first == nullptr) first = std::move(next);
   }
@@ -63,8 +53,8 @@ absl::StatusOr<Certificate> ParseCertificates(const std::string& pem) {
   return first;
 }
 
-absl::StatusOr<Key> ParseKey(const std::string& pem) {
-  Key key(PEM_read_bio_PrivateKey(Reader(pem).get(), nullptr, NoPassword, nullptr));
+absl::StatusOr<OwnedKey> ParseKey(const std::string& pem) {
+  OwnedKey key(PEM_read_bio_PrivateKey(Reader(pem).get(), nullptr, NoPassword, nullptr));
   ERR_clear_error();
   if (key == nullptr) return InvalidArgument("holds no PEM private key without a password");
   return key;
@@ -86,15 +76,15 @@ absl::Status About(const std::string& path, const absl::Status& status) {
 }
 
 absl::Status LoadCertificate(const std::string& path, absl::Time now, TlsMaterial& material,
-                             Certificate& leaf) {
+                             OwnedCertificate& leaf) {
   BANDANA_ASSIGN_OR_RETURN(material.certificate_pem, ReadTextFile(path, kPemBytesMax));
   BANDANA_ASSIGN_OR_RETURN(leaf, ParseCertificates(material.certificate_pem));
   return CheckValidity(*leaf, now, material.not_after);
 }
 
-absl::Status LoadKey(const std::string& path, const Certificate& leaf, TlsMaterial& material) {
+absl::Status LoadKey(const std::string& path, const OwnedCertificate& leaf, TlsMaterial& material) {
   BANDANA_ASSIGN_OR_RETURN(material.private_key_pem, ReadPrivateFile(path, kPemBytesMax));
-  BANDANA_ASSIGN_OR_RETURN(const Key key, ParseKey(material.private_key_pem));
+  BANDANA_ASSIGN_OR_RETURN(const OwnedKey key, ParseKey(material.private_key_pem));
   if (leaf == nullptr) return absl::OkStatus();
   const bool belongs = X509_check_private_key(leaf.get(), key.get()) == 1;
   ERR_clear_error();
@@ -113,7 +103,7 @@ absl::Status LoadClientCa(const std::string& path, TlsMaterial& material) {
 TlsMaterial::~TlsMaterial() { OPENSSL_cleanse(private_key_pem.data(), private_key_pem.size()); }
 
 bool LoadTls(const TlsFiles& files, absl::Time now, TlsMaterial& material, TlsMistake& mistake) {
-  Certificate leaf;
+  OwnedCertificate leaf;
   const auto fails = [&](TlsFile file, const std::string& path, const absl::Status& status) {
     if (status.ok()) return false;
     mistake = {file, About(path, status)};
