@@ -32,7 +32,7 @@ constexpr absl::Duration kErasingPatience = absl::Minutes(10);
 constexpr char kCreate[] =
     "INSERT INTO bandana.logs VALUES"
     " ($1, 0, '', '-infinity', 0, $2, $3, $2, $4, 0, 0, 0, '')";
-constexpr char kRemove[] = "DELETE FROM bandana.logs WHERE id = $1";
+constexpr char kRemoveLog[] = "DELETE FROM bandana.logs WHERE id = $1";
 constexpr char kClaim[] =
     "UPDATE bandana.logs SET term = term + 1, owner = $2,"
     " lease_until = clock_timestamp() + $3 * interval '1 millisecond'"
@@ -44,7 +44,7 @@ constexpr char kState[] =
     "SELECT revision, last_sequence, last_hash, trimmed, forgotten_before, ids, cells, chunks,"
     " counters FROM bandana.logs WHERE id = $1";
 // A commit of its own: when it is confirmed, so is every one before it.
-constexpr char kConfirm[] =
+constexpr char kConfirmLog[] =
     "UPDATE bandana.logs SET owner = owner WHERE id = $1 AND term = $2 RETURNING revision";
 // Ends a process that may still run a statement of a lost connection, and waits until it is gone.
 constexpr char kEndBackend[] =
@@ -57,7 +57,6 @@ constexpr char kTrim[] = "SELECT bandana.trim($1, $2, $3, $4, $5, $6, $7, $8, $9
 constexpr char kOldest[] =
     "SELECT max(last_sequence) FROM (SELECT last_sequence FROM bandana.batches"
     " WHERE log = $1 AND last_sequence <= $2 ORDER BY last_sequence LIMIT $3) AS oldest";
-constexpr char kKeys[] = "SELECT id, wrapped FROM bandana.seal_keys WHERE log = $1";
 constexpr char kPutKey[] = "INSERT INTO bandana.seal_keys VALUES ($1, $2, $3)";
 constexpr char kOldestKey[] = "SELECT min(id) FROM bandana.seal_keys WHERE log = $1";
 constexpr char kIds[] =
@@ -66,18 +65,17 @@ constexpr char kCells[] = "SELECT slot, value FROM bandana.cells WHERE log = $1 
 constexpr char kChunks[] =
     "SELECT issuer, kind, number, newest, bits FROM bandana.chunks WHERE log = $1";
 
-struct PgState {
+struct PgLogState {
   LogState log;
   std::int64_t revision = 0;
 };
 
 // The state of the log after a transaction.
-struct NextState : PgState {
+struct NextState : PgLogState {
   std::vector<LogEntry> appended;
 };
 
 PgValue HashValue(const Sha256Digest& hash) { return PgValue::Bytes(AsChars(hash)); }
-PgValue Number(std::uint64_t number) { return PgValue::Int(static_cast<std::int64_t>(number)); }
 
 absl::StatusOr<std::unique_ptr<PgConnection>> Connect(const PgOptions& server) {
   BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<PgConnection> connection, PgConnection::Open(server));
@@ -126,7 +124,7 @@ class PgLog final : public UpdateLog {
       return absl::UnknownError("PostgreSQL: a statement of a lost connection goes on");
     }
     BANDANA_ASSIGN_OR_RETURN(const PgResult confirmed,
-                             Ask(kConfirm, {PgValue::Bytes(options_.id), PgValue::Int(term_)}));
+                             Ask(kConfirmLog, {PgValue::Bytes(options_.id), PgValue::Int(term_)}));
     if (confirmed.rows() == 0) return Fenced();
     const std::int64_t revision = confirmed.Int(0, 0);
     if (revision == pending_->revision) {
@@ -147,7 +145,7 @@ class PgLog final : public UpdateLog {
     if (through <= state_.log.trimmed) return FinishErasing();
     // Whole batches first, some at a time; then the one that is cut.
     BANDANA_ASSIGN_OR_RETURN(const PgResult oldest,
-                             Ask(kOldest, {PgValue::Bytes(options_.id), Number(through),
+                             Ask(kOldest, {PgValue::Bytes(options_.id), PgValue::Unsigned(through),
                                            PgValue::Int(kBatchesDropped)}));
     std::uint64_t until = through;
     StoredBatch cut;
@@ -161,9 +159,9 @@ class PgLog final : public UpdateLog {
       if (more) until = static_cast<std::uint64_t>(oldest.Int(0, 0));
     }
     if (until == through) {
-      BANDANA_ASSIGN_OR_RETURN(
-          const PgResult rest,
-          Ask(kReadBatches, {PgValue::Bytes(options_.id), Number(through), PgValue::Int(1)}));
+      BANDANA_ASSIGN_OR_RETURN(const PgResult rest,
+                               Ask(kReadBatches, {PgValue::Bytes(options_.id),
+                                                  PgValue::Unsigned(through), PgValue::Int(1)}));
       if (rest.rows() > 0) {
         BANDANA_ASSIGN_OR_RETURN(cut, DecodeBatchRow(rest, 0));
       }
@@ -177,8 +175,8 @@ class PgLog final : public UpdateLog {
     BANDANA_RETURN_IF_ERROR(
         Change(kTrim,
                {PgValue::Bytes(options_.id), PgValue::Int(term_), PgValue::Int(state_.revision),
-                Number(state_.log.last.sequence), HashValue(state_.log.last.hash), Number(until),
-                Number(cut.last), HashValue(cut.hash_before),
+                PgValue::Unsigned(state_.log.last.sequence), HashValue(state_.log.last.hash),
+                PgValue::Unsigned(until), PgValue::Unsigned(cut.last), HashValue(cut.hash_before),
                 PgValue::Bytes(EncodeRecords(cut.records)), PgValue::Int(key_)},
                std::move(next)));
     BANDANA_RETURN_IF_ERROR(ForgetKeys());
@@ -262,11 +260,11 @@ class PgLog final : public UpdateLog {
                        owner.Int(0, 1), " ms: a model has one server at a time");
   }
 
-  absl::StatusOr<PgState> ReadState(PgConnection& connection) const {
+  absl::StatusOr<PgLogState> ReadState(PgConnection& connection) const {
     BANDANA_ASSIGN_OR_RETURN(const PgResult row,
                              connection.Run(kState, {PgValue::Bytes(options_.id)}));
     if (row.rows() != 1) return DataLoss("PostgreSQL has no such log");
-    PgState state{.revision = row.Int(0, 0)};
+    PgLogState state{.revision = row.Int(0, 0)};
     state.log.last.sequence = static_cast<std::uint64_t>(row.Int(0, 1));
     BANDANA_ASSIGN_OR_RETURN(state.log.last.hash, HashOf(row.Bytes(0, 2)));
     state.log.trimmed = static_cast<std::uint64_t>(row.Int(0, 3));
@@ -280,7 +278,7 @@ class PgLog final : public UpdateLog {
 
   absl::Status CheckNotSealed() {
     BANDANA_ASSIGN_OR_RETURN(const PgResult keys,
-                             writer_->Run(kKeys, {PgValue::Bytes(options_.id)}));
+                             writer_->Run(kReadSealKeys, {PgValue::Bytes(options_.id)}));
     if (keys.rows() == 0) return absl::OkStatus();
     return FailedPrecondition("log.postgresql.key_file: the log is sealed, and no key is given");
   }
@@ -355,9 +353,9 @@ class PgLog final : public UpdateLog {
     return PgValues{PgValue::Bytes(options_.id),
                     PgValue::Int(term_),
                     PgValue::Int(state_.revision),
-                    Number(old.sequence),
+                    PgValue::Unsigned(old.sequence),
                     HashValue(old.hash),
-                    Number(last.sequence),
+                    PgValue::Unsigned(last.sequence),
                     HashValue(last.hash),
                     PgValue::Int(key_),
                     PgValue::Bytes(EncodeRecords(records)),
@@ -482,7 +480,7 @@ class PgLog final : public UpdateLog {
   std::int64_t tried_key_ = 0;  // the greatest number that a key was given
   std::uint64_t batches_of_key_ = 0;
   mutable std::mutex state_mutex_;  // for readers; the appending thread alone changes state_
-  PgState state_;
+  PgLogState state_;
   std::deque<LogEntry> tail_;  // the newest entries in a row
   LogPosition before_tail_;    // where they begin, if there are any
   std::size_t tail_bytes_ = 0;
@@ -506,9 +504,9 @@ absl::Status CreatePgLog(const PgLogOptions& options, const LogPosition& start) 
   const auto connection = Connect(options.server);
   if (!connection.ok()) return WithoutUnknown(connection.status());
   const PgValue id = PgValue::Bytes(options.id);
-  const absl::Status removed = (*connection)->Run(kRemove, {id}).status();
+  const absl::Status removed = (*connection)->Run(kRemoveLog, {id}).status();
   if (!removed.ok()) return WithoutUnknown(removed);
-  const PgValues made = {id, Number(start.sequence), HashValue(start.hash),
+  const PgValues made = {id, PgValue::Unsigned(start.sequence), HashValue(start.hash),
                          PgValue::Int(INT64_MIN)};
   return WithoutUnknown((*connection)->Run(kCreate, made).status());
 }
@@ -522,7 +520,7 @@ absl::StatusOr<std::unique_ptr<UpdateLog>> OpenPgLog(const PgLogOptions& options
 absl::Status RemovePgLog(const PgLogOptions& options) {
   const auto connection = Connect(options.server);
   if (!connection.ok()) return WithoutUnknown(connection.status());
-  return WithoutUnknown((*connection)->Run(kRemove, {PgValue::Bytes(options.id)}).status());
+  return WithoutUnknown((*connection)->Run(kRemoveLog, {PgValue::Bytes(options.id)}).status());
 }
 
 }  // namespace bandana::server

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 
-constexpr char kMake[] = R"sql(
+constexpr char kMakePeerTables[] = R"sql(
 BEGIN;
 SELECT pg_advisory_xact_lock(7089075323386670177);  -- of whoever makes the schema
 CREATE TABLE IF NOT EXISTS bandana.peer_version(
@@ -36,19 +36,21 @@ COMMIT;
 )sql";
 
 // The version stays 1: the version before can go on beside this one.
-constexpr char kFind[] =
+constexpr char kFindPeerTables[] =
     "SELECT (SELECT count(*) FROM pg_attribute WHERE attname = 'proof' AND attrelid IN"
     " (to_regclass('bandana.servers'), to_regclass('bandana.served'))) = 2"
     " AND to_regclass('bandana.peer_version') IS NOT NULL";
-constexpr char kVersionOf[] = "SELECT version FROM bandana.peer_version";
+constexpr char kVersionOfPeerTables[] = "SELECT version FROM bandana.peer_version";
 
 }  // namespace
 
 absl::Status EnsurePeerTables(PgConnection& connection) {
   BANDANA_RETURN_IF_ERROR(EnsureStateTables(connection));
-  return EnsurePart(
-      connection,
-      {.what = "servers", .make = kMake, .find = kFind, .version = kVersionOf, .needed = kVersion});
+  return EnsurePart(connection, {.what = "servers",
+                                 .make = kMakePeerTables,
+                                 .find = kFindPeerTables,
+                                 .version = kVersionOfPeerTables,
+                                 .needed = kVersion});
 }
 
 }  // namespace bandana::server

@@ -12,8 +12,6 @@ namespace {
 constexpr int kBatchesRead = 64;      // at most at a time
 constexpr int kEntriesPerBatch = 16;  // that a reader expects
 
-constexpr char kKeys[] = "SELECT id, wrapped FROM bandana.seal_keys WHERE log = $1";
-
 }  // namespace
 
 absl::Status PgReader::Read(std::uint64_t sequence, const LogPosition* after,
@@ -82,7 +80,7 @@ absl::StatusOr<std::int64_t> PgReader::ReadKeys() const {
 }
 
 absl::StatusOr<std::int64_t> PgReader::TakeKeys() const {
-  BANDANA_ASSIGN_OR_RETURN(const PgResult keys, Run(kKeys, {PgValue::Bytes(id_)}));
+  BANDANA_ASSIGN_OR_RETURN(const PgResult keys, Run(kReadSealKeys, {PgValue::Bytes(id_)}));
   std::int64_t greatest = 0;
   for (int row = 0; row < keys.rows(); ++row) {
     greatest = std::max(greatest, keys.Int(row, 0));

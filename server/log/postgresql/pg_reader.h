@@ -53,6 +53,8 @@ class PgReader {
   mutable std::unique_ptr<PgConnection> connection_;  // null: lost
 };
 
+// The keys of a sealed log.
+inline constexpr char kReadSealKeys[] = "SELECT id, wrapped FROM bandana.seal_keys WHERE log = $1";
 // One batch, or some, of a log: see DecodeBatchRow.
 inline constexpr char kReadBatches[] =
     "SELECT last_sequence, first_sequence, hash_before, seal_key, records FROM bandana.batches"

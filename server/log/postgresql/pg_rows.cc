@@ -36,7 +36,7 @@ constexpr char kPut[] =
     "   ON CONFLICT (log, kind, key) DO UPDATE SET version = excluded.version,"
     "   value = excluded.value)"
     " SELECT rows FROM known";
-constexpr char kRemove[] =
+constexpr char kRemoveRows[] =
     "WITH gone AS (DELETE FROM bandana.state_rows WHERE log = $1 AND kind = $2 AND key = ANY($3)"
     " RETURNING 1) SELECT count(*) FROM gone";
 constexpr char kPutLeft[] =
@@ -270,7 +270,7 @@ class PgTable final : public RowTable {
       keys = keys.subspan(some.size());
       PgValues values = Place();
       values.push_back(PgValue::ManyBytes(std::vector<std::string>(some.begin(), some.end())));
-      BANDANA_ASSIGN_OR_RETURN(const PgResult gone, connection.Run(kRemove, values));
+      BANDANA_ASSIGN_OR_RETURN(const PgResult gone, connection.Run(kRemoveRows, values));
       removed += static_cast<std::uint64_t>(gone.Int(0, 0));
     }
     return removed;

@@ -9,13 +9,13 @@
 namespace bandana::server {
 namespace {
 
-constexpr char kRead[] =
+constexpr char kReadShared[] =
     "SELECT version, sealed, content FROM bandana.shared_files WHERE name = $1";
-constexpr char kVersionOf[] = "SELECT version FROM bandana.shared_files WHERE name = $1";
-constexpr char kMake[] =
+constexpr char kVersionOfShared[] = "SELECT version FROM bandana.shared_files WHERE name = $1";
+constexpr char kMakeShared[] =
     "INSERT INTO bandana.shared_files VALUES ($1, 1, $2, $3) ON CONFLICT DO NOTHING"
     " RETURNING version";
-constexpr char kReplace[] =
+constexpr char kReplaceShared[] =
     "UPDATE bandana.shared_files SET version = version + 1, sealed = $2, content = $3"
     " WHERE name = $1 AND version = $4 RETURNING version";
 
@@ -25,7 +25,7 @@ class PgShared final : public SharedFiles {
       : pool_(std::move(pool)), wrapping_(std::move(wrapping)) {}
 
   absl::StatusOr<File> Read(std::string_view name) const override {
-    BANDANA_ASSIGN_OR_RETURN(const PgResult row, pool_->Run(kRead, {PgValue::Text(name)}));
+    BANDANA_ASSIGN_OR_RETURN(const PgResult row, pool_->Run(kReadShared, {PgValue::Text(name)}));
     if (row.rows() == 0) return NotFound(ToAbsl(name), " is not in PostgreSQL");
     File file{.content = std::string(row.Bytes(0, 2)), .version = row.Int(0, 0)};
     if (row.Int(0, 1) == 0) return file;
@@ -44,7 +44,8 @@ class PgShared final : public SharedFiles {
   }
 
   absl::StatusOr<std::int64_t> Version(std::string_view name) const override {
-    BANDANA_ASSIGN_OR_RETURN(const PgResult row, pool_->Run(kVersionOf, {PgValue::Text(name)}));
+    BANDANA_ASSIGN_OR_RETURN(const PgResult row,
+                             pool_->Run(kVersionOfShared, {PgValue::Text(name)}));
     return row.rows() == 0 ? 0 : row.Int(0, 0);
   }
 
@@ -66,7 +67,7 @@ class PgShared final : public SharedFiles {
     absl::StatusOr<PgPool::Lent> connection = pool_->Take();
     if (!connection.ok()) return WithoutUnknown(connection.status());
     const absl::StatusOr<PgResult> row =
-        (*connection)->Run(version == 0 ? kMake : kReplace, values);
+        (*connection)->Run(version == 0 ? kMakeShared : kReplaceShared, values);
     if (absl::IsUnknown(row.status())) pool_->Forget();
     if (!row.ok()) return WithoutUnknown(row.status());
     if (row->rows() == 1) return row->Int(0, 0);

@@ -28,14 +28,14 @@ constexpr char kMakeState[] =
     " ON CONFLICT DO NOTHING";
 constexpr char kStateOf[] = "SELECT term, version FROM bandana.states WHERE log = $1";
 constexpr char kChange[] = "SELECT bandana.change_state($1, $2, $3)";
-constexpr char kConfirm[] =
+constexpr char kConfirmState[] =
     "UPDATE bandana.states SET version = version + 1 WHERE log = $1 AND term = $2 AND version = $3"
     " RETURNING version";
 constexpr char kOwn[] =
     "UPDATE bandana.states SET term = $2, version = version + 1 WHERE log = $1 AND term <= $2"
     " RETURNING version";
 constexpr char kNames[] = "SELECT name FROM bandana.state_files WHERE log = $1";
-constexpr char kFind[] =
+constexpr char kFindFile[] =
     "SELECT content, bytes, pages, digest, wrapped FROM bandana.state_files"
     " WHERE log = $1 AND name = $2";
 constexpr char kPage[] =
@@ -47,7 +47,7 @@ constexpr char kPutPage[] =
 constexpr char kPagesOf[] =
     "SELECT count(*) FROM bandana.state_pages WHERE log = $1 AND content = $2";
 // Pages of no file, but for those that are on their way.
-constexpr char kSweep[] =
+constexpr char kSweepPages[] =
     "DELETE FROM bandana.state_pages p WHERE p.log = $1 AND p.content <> ALL($2) AND NOT EXISTS"
     " (SELECT FROM bandana.state_files f WHERE f.log = $1 AND f.content = p.content)";
 constexpr char kDropPages[] = "DELETE FROM bandana.state_pages WHERE log = $1 AND content = $2";
@@ -63,8 +63,6 @@ constexpr char kVersions[] =
     "SELECT s.files, coalesce(a.version, 0), coalesce(u.version, 0) FROM bandana.states s"
     " LEFT JOIN bandana.state_tables a ON a.log = s.log AND a.kind = 1"
     " LEFT JOIN bandana.state_tables u ON u.log = s.log AND u.kind = 2 WHERE s.log = $1";
-
-PgValue Number(std::uint64_t number) { return PgValue::Int(static_cast<std::int64_t>(number)); }
 
 absl::Status Gone() { return DataLoss("PostgreSQL has no such log"); }
 
@@ -165,7 +163,7 @@ absl::Status PgState::FindOut() {
     absl::StatusOr<PgPool::Lent> connection = pool_->Take();
     if (!connection.ok()) return WithoutUnknown(connection.status());
     const absl::StatusOr<PgResult> confirmed =
-        (*connection)->Run(kConfirm, {log, PgValue::Int(term()), PgValue::Int(version_)});
+        (*connection)->Run(kConfirmState, {log, PgValue::Int(term()), PgValue::Int(version_)});
     if (absl::IsUnknown(confirmed.status())) {
       pool_->Forget();
       return WithoutUnknown(confirmed.status());
@@ -226,7 +224,7 @@ absl::StatusOr<bool> PgState::Has(std::string_view name) const {
 
 absl::StatusOr<PgState::Stored> PgState::Find(std::string_view name) const {
   BANDANA_ASSIGN_OR_RETURN(const PgResult rows,
-                           pool_->Run(kFind, {PgValue::Bytes(log_), PgValue::Text(name)}));
+                           pool_->Run(kFindFile, {PgValue::Bytes(log_), PgValue::Text(name)}));
   if (rows.rows() == 0) return NotFound(Where(name), " is missing");
   return Stored{.content = std::string(rows.Bytes(0, 0)),
                 .bytes = static_cast<std::uint64_t>(rows.Int(0, 1)),
@@ -445,16 +443,16 @@ absl::Status PgState::Write(std::string_view name, const ByteSource& content) {
     BANDANA_ASSIGN_OR_RETURN(const PgResult count, connection.Run(kPagesOf, {log, id}));
     if (count.Int(0, 0) != file.pages) return Unavailable(Where(name), ": a page was lost");
     BANDANA_ASSIGN_OR_RETURN(const PgResult former,
-                             connection.Run(kFind, {log, PgValue::Text(name)}));
+                             connection.Run(kFindFile, {log, PgValue::Text(name)}));
     if (former.rows() > 0) {
       BANDANA_RETURN_IF_ERROR(
           connection.Run(kDropPages, {log, PgValue::Bytes(former.Bytes(0, 0))}).status());
     }
     BANDANA_RETURN_IF_ERROR(
         connection
-            .Run(kPutFile,
-                 {log, PgValue::Text(name), id, Number(file.bytes), PgValue::Int(file.pages),
-                  PgValue::Bytes(file.digest), PgValue::Bytes(file.wrapped)})
+            .Run(kPutFile, {log, PgValue::Text(name), id, PgValue::Unsigned(file.bytes),
+                            PgValue::Int(file.pages), PgValue::Bytes(file.digest),
+                            PgValue::Bytes(file.wrapped)})
             .status());
     return connection.Run(kFilesChanged, {log}).status();
   });
@@ -464,7 +462,7 @@ absl::Status PgState::Remove(std::string_view name) {
   const PgValue log = PgValue::Bytes(log_);
   return Change([&](PgConnection& connection, std::int64_t) -> absl::Status {
     BANDANA_ASSIGN_OR_RETURN(const PgResult former,
-                             connection.Run(kFind, {log, PgValue::Text(name)}));
+                             connection.Run(kFindFile, {log, PgValue::Text(name)}));
     if (former.rows() > 0) {
       BANDANA_RETURN_IF_ERROR(
           connection.Run(kDropPages, {log, PgValue::Bytes(former.Bytes(0, 0))}).status());
@@ -493,7 +491,8 @@ absl::Status PgState::RemoveHalfWritten(std::string_view /*prefix*/) {
       const std::lock_guard lock(mutex_);
       writing.assign(writing_.begin(), writing_.end());
     }
-    return connection.Run(kSweep, {PgValue::Bytes(log_), PgValue::ManyBytes(writing)}).status();
+    return connection.Run(kSweepPages, {PgValue::Bytes(log_), PgValue::ManyBytes(writing)})
+        .status();
   });
 }
 

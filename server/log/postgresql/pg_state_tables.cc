@@ -7,7 +7,7 @@
 namespace bandana::server {
 namespace {
 
-constexpr char kMake[] = R"sql(
+constexpr char kMakeStateTables[] = R"sql(
 BEGIN;
 SELECT pg_advisory_xact_lock(7089075323386670177);  -- of whoever makes the schema
 CREATE TABLE IF NOT EXISTS bandana.state_version(
@@ -82,17 +82,18 @@ INSERT INTO bandana.state_version(version) VALUES (1) ON CONFLICT DO NOTHING;
 COMMIT;
 )sql";
 
-constexpr PgSchemaPart kPart = {.what = "states",
-                                .make = kMake,
-                                .find = "SELECT to_regclass('bandana.state_version') IS NOT NULL",
-                                .version = "SELECT version FROM bandana.state_version",
-                                .needed = 1};
+constexpr PgSchemaPart kStateTables = {
+    .what = "states",
+    .make = kMakeStateTables,
+    .find = "SELECT to_regclass('bandana.state_version') IS NOT NULL",
+    .version = "SELECT version FROM bandana.state_version",
+    .needed = 1};
 
 }  // namespace
 
 absl::Status EnsureStateTables(PgConnection& connection) {
   BANDANA_RETURN_IF_ERROR(EnsureTables(connection));
-  return EnsurePart(connection, kPart);
+  return EnsurePart(connection, kStateTables);
 }
 
 }  // namespace bandana::server

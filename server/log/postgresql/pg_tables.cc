@@ -5,7 +5,7 @@
 namespace bandana::server {
 namespace {
 
-constexpr char kMake[] = R"sql(
+constexpr char kMakeLogTables[] = R"sql(
 BEGIN;
 SELECT pg_advisory_xact_lock(7089075323386670177);  -- of whoever makes the schema
 CREATE SCHEMA IF NOT EXISTS bandana;
@@ -132,14 +132,14 @@ INSERT INTO bandana.version(version) VALUES (1) ON CONFLICT DO NOTHING;
 COMMIT;
 )sql";
 
-constexpr PgSchemaPart kPart = {.what = "logs",
-                                .make = kMake,
-                                .find = "SELECT to_regclass('bandana.version') IS NOT NULL",
-                                .version = "SELECT version FROM bandana.version",
-                                .needed = 1};
+constexpr PgSchemaPart kLogTables = {.what = "logs",
+                                     .make = kMakeLogTables,
+                                     .find = "SELECT to_regclass('bandana.version') IS NOT NULL",
+                                     .version = "SELECT version FROM bandana.version",
+                                     .needed = 1};
 
 }  // namespace
 
-absl::Status EnsureTables(PgConnection& connection) { return EnsurePart(connection, kPart); }
+absl::Status EnsureTables(PgConnection& connection) { return EnsurePart(connection, kLogTables); }
 
 }  // namespace bandana::server

@@ -17,6 +17,7 @@ struct PgValue {
   std::string bytes;
 
   static PgValue Int(std::int64_t value);
+  static PgValue Unsigned(std::uint64_t value) { return Int(static_cast<std::int64_t>(value)); }
   static PgValue Bytes(std::string_view value);
   static PgValue Text(std::string_view value);
   static PgValue Ints(std::span<const std::int64_t> values);

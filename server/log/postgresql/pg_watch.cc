@@ -12,7 +12,7 @@
 namespace bandana::server {
 namespace {
 
-constexpr char kModels[] =
+constexpr char kWatchedModels[] =
     "SELECT s.name, (f.name IS NOT NULL)::int::bigint, s.log, s.files, coalesce(a.version, 0),"
     " coalesce(u.version, 0), l.term, (l.lease_until > clock_timestamp())::int::bigint,"
     " coalesce(v.address, ''), l.last_sequence, l.last_hash, l.trimmed, (l.owner = "
@@ -44,7 +44,7 @@ constexpr char kServe[] =
     " proof = excluded.proof"
     " WHERE bandana.served.term <= excluded.term";
 // A server that was killed and came back elsewhere has left its row.
-constexpr char kSweep[] =
+constexpr char kSweepServers[] =
     "DELETE FROM bandana.servers WHERE seen < clock_timestamp() - interval '1 day'";
 constexpr char kLeave[] = "DELETE FROM bandana.servers WHERE address = $1";
 
@@ -60,8 +60,8 @@ class PgWatch final : public StoreWatch {
     if (left_) return Unavailable("this server has left");
     BANDANA_RETURN_IF_ERROR(Prove());
     StoreView view{.self = holder_};
-    BANDANA_ASSIGN_OR_RETURN(const PgResult models,
-                             Run(kModels, {PgValue::Text(kConfigFile), PgValue::Text(holder_)}));
+    BANDANA_ASSIGN_OR_RETURN(const PgResult models, Run(kWatchedModels, {PgValue::Text(kConfigFile),
+                                                                         PgValue::Text(holder_)}));
     for (int row = 0; row < models.rows(); ++row) {
       SharedModel& model = view.models.emplace_back();
       model.stored = {.name = std::string(models.Bytes(row, 0)),
@@ -130,7 +130,7 @@ class PgWatch final : public StoreWatch {
       absl::StatusOr<std::unique_ptr<PgConnection>> opened = PgConnection::Open(server_);
       if (!opened.ok()) return WithoutUnknown(opened.status());
       BANDANA_RETURN_IF_ERROR(WithoutUnknown(EnsurePeerTables(**opened)));
-      BANDANA_RETURN_IF_ERROR(WithoutUnknown((*opened)->Run(kSweep, {}).status()));
+      BANDANA_RETURN_IF_ERROR(WithoutUnknown((*opened)->Run(kSweepServers, {}).status()));
       connection_ = *std::move(opened);
     }
     absl::StatusOr<PgResult> result = connection_->Run(sql, values);

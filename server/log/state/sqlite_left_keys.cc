@@ -13,7 +13,7 @@ constexpr char kTable[] =
     " checked BLOB NOT NULL);"
     "CREATE INDEX IF NOT EXISTS left_keys_since ON left_keys(since);";
 
-constexpr std::size_t kCheckBytes = 8;
+constexpr std::size_t kKeyCheckBytes = 8;
 
 // The first bytes of SHA-256 over key and time.
 std::string CheckOf(std::uint64_t key, std::int64_t since) {
@@ -22,7 +22,7 @@ std::string CheckOf(std::uint64_t key, std::int64_t since) {
   out.U64(key);
   out.I64(since);
   const Sha256Digest digest = Sha256Of(bytes);
-  return {reinterpret_cast<const char*>(digest.data()), kCheckBytes};
+  return {reinterpret_cast<const char*>(digest.data()), kKeyCheckBytes};
 }
 
 std::int64_t ColumnOf(std::uint64_t key) { return static_cast<std::int64_t>(key); }
