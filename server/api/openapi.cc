@@ -17,23 +17,23 @@
 namespace bandana::server {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
 // Braces around one pair are an object for one compiler and a list for another.
-Json Only(const std::string& key, Json value) {
-  Json object = Json::object();
+OrderedJson Only(const std::string& key, OrderedJson value) {
+  OrderedJson object = OrderedJson::object();
   object[key] = std::move(value);
   return object;
 }
-Json Reference(const std::string& to) { return Only("$ref", "#/components/" + to); }
+OrderedJson Reference(const std::string& to) { return Only("$ref", "#/components/" + to); }
 
 // The messages that answers of the API need, each described once.
 class Schemas {
  public:
   // A reference to the message's schema, or the schema itself of those with a JSON of their own.
-  Json Of(const Descriptor& type) {
+  OrderedJson Of(const Descriptor& type) {
     if (type.full_name() == "google.protobuf.Duration") {
       return {{"type", "string"}, {"description", "seconds with an s behind, such as 1.5s"}};
     }
@@ -42,19 +42,19 @@ class Schemas {
     }
     const std::string& name = type.name();
     if (!schemas_.contains(name)) {
-      schemas_[name] = Json::object();  // a message may hold itself
+      schemas_[name] = OrderedJson::object();  // a message may hold itself
       schemas_[name] = Describe(type);
     }
     return Reference("schemas/" + name);
   }
-  Json Take() { return std::move(schemas_); }
+  OrderedJson Take() { return std::move(schemas_); }
 
  private:
-  Json Describe(const Descriptor& type) {
-    Json properties = Json::object();
+  OrderedJson Describe(const Descriptor& type) {
+    OrderedJson properties = OrderedJson::object();
     for (int i = 0; i < type.field_count(); ++i) {
       const FieldDescriptor& field = *type.field(i);
-      Json one = Value(field);
+      OrderedJson one = Value(field);
       if (field.is_repeated()) one = {{"type", "array"}, {"items", std::move(one)}};
       properties[field.json_name()] = std::move(one);
     }
@@ -62,7 +62,7 @@ class Schemas {
         {"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
   }
 
-  Json Value(const FieldDescriptor& field) {
+  OrderedJson Value(const FieldDescriptor& field) {
     switch (field.cpp_type()) {
       case FieldDescriptor::CPPTYPE_INT32:
         return {{"type", "integer"}, {"format", "int32"}};
@@ -77,7 +77,7 @@ class Schemas {
       case FieldDescriptor::CPPTYPE_BOOL:
         return Only("type", "boolean");
       case FieldDescriptor::CPPTYPE_ENUM: {
-        Json values = Json::array();
+        OrderedJson values = OrderedJson::array();
         for (int i = 0; i < field.enum_type()->value_count(); ++i) {
           values.push_back(field.enum_type()->value(i)->name());
         }
@@ -91,41 +91,43 @@ class Schemas {
       case FieldDescriptor::CPPTYPE_MESSAGE:
         return Of(*field.message_type());
     }
-    return Json::object();
+    return OrderedJson::object();
   }
 
-  Json schemas_ = Json::object();
+  OrderedJson schemas_ = OrderedJson::object();
 };
 
-Json Content(Json schema) { return Only("application/json", Only("schema", std::move(schema))); }
+OrderedJson Content(OrderedJson schema) {
+  return Only("application/json", Only("schema", std::move(schema)));
+}
 
-Json ErrorSchema() {
-  Json schema = {{"type", "object"},
-                 {"description", "A google.rpc.Status. `status` is the name of `code`."},
-                 {"required", {"code", "status", "message"}}};
+OrderedJson ErrorSchema() {
+  OrderedJson schema = {{"type", "object"},
+                        {"description", "A google.rpc.Status. `status` is the name of `code`."},
+                        {"required", {"code", "status", "message"}}};
   schema["properties"]["code"] = {{"type", "integer"}, {"format", "int32"}};
   schema["properties"]["status"] = Only("type", "string");
   schema["properties"]["message"] = Only("type", "string");
   return schema;
 }
 
-Json Operation(const Rpc& rpc, Schemas& schemas) {
+OrderedJson Operation(const Rpc& rpc, Schemas& schemas) {
   const std::unique_ptr<Exchange> exchange = rpc.make_exchange();
-  Json model = {{"name", "model"},
-                {"in", "path"},
-                {"required", true},
-                {"description", "the name of a model or of an alias"}};
+  OrderedJson model = {{"name", "model"},
+                       {"in", "path"},
+                       {"required", true},
+                       {"description", "the name of a model or of an alias"}};
   model["schema"] = Only("type", "string");
-  Json operation = Json::object();
+  OrderedJson operation = OrderedJson::object();
   operation["operationId"] = std::string(rpc.method());
-  operation["tags"] = Json::array({"Recommender"});
-  operation["parameters"] = Json::array();
+  operation["tags"] = OrderedJson::array({"Recommender"});
+  operation["parameters"] = OrderedJson::array();
   operation["parameters"].push_back(std::move(model));
   if (!VerbOf(rpc).empty()) {
     operation["requestBody"]["required"] = true;
     operation["requestBody"]["content"] = Content(schemas.Of(*exchange->request().GetDescriptor()));
   }
-  Json& good = operation["responses"]["200"];
+  OrderedJson& good = operation["responses"]["200"];
   good["description"] = "OK";
   good["content"] = Content(schemas.Of(*exchange->response().GetDescriptor()));
   operation["responses"]["default"] = Reference("responses/Error");
@@ -136,20 +138,20 @@ Json Operation(const Rpc& rpc, Schemas& schemas) {
 
 std::string OpenApiDocument(const std::string& version) {
   Schemas schemas;
-  Json paths = Json::object();
+  OrderedJson paths = OrderedJson::object();
   for (const Rpc* rpc : RoutedRpcs()) {
     const std::string verb = VerbOf(*rpc);
     const std::string path = verb.empty() ? "/v1/models/{model}" : "/v1/models/{model}:" + verb;
     paths[path] = Only(verb.empty() ? "get" : "post", Operation(*rpc, schemas));
   }
-  Json components;
+  OrderedJson components;
   components["schemas"] = schemas.Take();
   components["schemas"]["Error"] = ErrorSchema();
-  Json& error = components["responses"]["Error"];
+  OrderedJson& error = components["responses"]["Error"];
   error["description"] = "what went wrong, in the caller's terms";
   error["content"] = Content(Reference("schemas/Error"));
   components["securitySchemes"]["bearer"] = {{"type", "http"}, {"scheme", "bearer"}};
-  Json document = Json::object();
+  OrderedJson document = OrderedJson::object();
   document["openapi"] = "3.0.3";
   document["info"] = {
       {"title", "bandana"},
@@ -157,9 +159,9 @@ std::string OpenApiDocument(const std::string& version) {
       {"description",
        "The methods of bandana.v1.Recommender by protobuf's JSON mapping: docs/http.md."}};
   // With a token, or without one where callers need none.
-  document["security"] = Json::array();
-  document["security"].push_back(Only("bearer", Json::array()));
-  document["security"].push_back(Json::object());
+  document["security"] = OrderedJson::array();
+  document["security"].push_back(Only("bearer", OrderedJson::array()));
+  document["security"].push_back(OrderedJson::object());
   document["paths"] = std::move(paths);
   document["components"] = std::move(components);
   return document.dump(1) + "\n";

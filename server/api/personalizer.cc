@@ -19,7 +19,7 @@
 namespace bandana::server {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kRoot = "/personalizer/";
 constexpr std::string_view kSelect = "bandana.v1.Recommender/Select";
@@ -38,15 +38,17 @@ std::string_view ErrorName(int status) {
   return status < 500 ? "BadRequest" : "InternalServerError";
 }
 
-HttpAnswer Error(const CallEnd& end, int status) {
-  Json body;
+HttpAnswer PersonalizerError(const CallEnd& end, int status) {
+  OrderedJson body;
   body["error"]["code"] = std::string(ErrorName(status));
   body["error"]["message"] = TextForPeer(end.status.message());
   HttpAnswer answer = JsonAnswer(status, body.dump());
   AddCallHeaders(end, answer);
   return answer;
 }
-HttpAnswer Error(const CallEnd& end) { return Error(end, HttpStatusOf(end.status.code())); }
+HttpAnswer PersonalizerError(const CallEnd& end) {
+  return PersonalizerError(end, HttpStatusOf(end.status.code()));
+}
 
 absl::StatusOr<std::string> NewEventId() {
   std::array<std::byte, 16> bytes{};
@@ -89,7 +91,7 @@ struct Personalizer::Ranking {
   RankCall rank;
   std::vector<std::string> shown;  // actions of the slots so far
   std::size_t slot = 0;
-  Json slots = Json::array();
+  OrderedJson slots = OrderedJson::array();
 };
 
 Personalizer::Personalizer(PersonalizerSettings settings, ApiCalls& calls)
@@ -98,7 +100,7 @@ Personalizer::Personalizer(PersonalizerSettings settings, ApiCalls& calls)
 bool Personalizer::Has(std::string_view path) { return path.starts_with(kRoot); }
 
 HttpAnswer Personalizer::Refused(const absl::Status& why, int status) {
-  return Error({.status = why}, status);
+  return PersonalizerError({.status = why}, status);
 }
 
 std::optional<Personalizer::Target> Personalizer::Find(const HttpCall& http,
@@ -168,7 +170,7 @@ std::shared_ptr<ApiCall> Personalizer::Begin(const HttpCall& http, std::string_v
   for (const std::string& subject : http.subjects) credentials.subjects.emplace_back(subject);
   std::shared_ptr<ApiCall> call = calls_.Begin(rpc, http, settings_.model, credentials);
   if (call->status().ok()) return call;
-  answer(Error(call->End(call->status())));
+  answer(PersonalizerError(call->End(call->status())));
   return nullptr;
 }
 
@@ -217,7 +219,7 @@ void Personalizer::Rank(const HttpCall& http, const Target& target, AnswerHttp a
     }
     return absl::OkStatus();
   }();
-  if (!read.ok()) return ranking->answer(Error(ranking->call->End(read)));
+  if (!read.ok()) return ranking->answer(PersonalizerError(ranking->call->End(read)));
   RankNext(ranking);
 }
 
@@ -241,20 +243,21 @@ void Personalizer::RankNext(const std::shared_ptr<Ranking>& ranking) {
     }
   }
   absl::StatusOr<v1::SelectRequest> request = DecisionOf(rank, part, ranking->description);
-  if (!request.ok()) return ranking->answer(Error(ranking->call->End(request.status())));
+  if (!request.ok())
+    return ranking->answer(PersonalizerError(ranking->call->End(request.status())));
   request->set_model(ranking->model);
   const std::shared_ptr<Exchange> exchange = RpcNamed(kSelect).make_exchange();
   static_cast<v1::SelectRequest&>(exchange->request()) = *std::move(request);
   ranking->call->Run(exchange, [this, ranking, exchange, part](const absl::Status& status) {
-    if (!status.ok()) return ranking->answer(Error(ranking->call->End(status)));
+    if (!status.ok()) return ranking->answer(PersonalizerError(ranking->call->End(status)));
     const auto& selection = static_cast<const v1::SelectResponse&>(exchange->response());
     if (selection.positions().empty() || selection.positions(0) >= part.offered.size()) {
-      return ranking->answer(Error(ranking->call->End(
+      return ranking->answer(PersonalizerError(ranking->call->End(
           FailedPrecondition("model ", ranking->model, " chooses no arms of a list"))));
     }
     const RankCall& rank = ranking->rank;
     const std::string& best = rank.actions[part.offered[selection.positions(0)]].id;
-    Json body;
+    OrderedJson body;
     body["eventId"] = rank.event_id;
     if (part.slot == nullptr) {
       body["ranking"] = RankingOf(rank, part, selection);
@@ -301,7 +304,7 @@ void Personalizer::Reward(const HttpCall& http, const Target& target, AnswerHttp
     }
     return absl::OkStatus();
   }();
-  if (!read.ok()) return answer(Error(call->End(read)));
+  if (!read.ok()) return answer(PersonalizerError(call->End(read)));
   call->Run(exchange, [call, exchange, answer = std::move(answer)](const absl::Status& status) {
     absl::Status whole = status;
     if (whole.ok()) {
@@ -309,9 +312,9 @@ void Personalizer::Reward(const HttpCall& http, const Target& target, AnswerHttp
     }
     const CallEnd end = call->End(status);
     answer(whole.ok() ? HttpAnswer{.status = 204}
-                      : Error({.status = whole,
-                               .request_id = end.request_id,
-                               .retry_after = end.retry_after}));
+                      : PersonalizerError({.status = whole,
+                                           .request_id = end.request_id,
+                                           .retry_after = end.retry_after}));
   });
 }
 
@@ -340,7 +343,7 @@ void Personalizer::Activate(const HttpCall& http, const Target& target, AnswerHt
     for (const std::string& id : *ids) request.add_decision_ids(id);
     return absl::OkStatus();
   }();
-  if (!read.ok()) return answer(Error(call->End(read)));
+  if (!read.ok()) return answer(PersonalizerError(call->End(read)));
   call->Run(exchange, [call, exchange, answer = std::move(answer)](const absl::Status& status) {
     absl::Status whole = status;
     if (whole.ok()) {
@@ -348,9 +351,9 @@ void Personalizer::Activate(const HttpCall& http, const Target& target, AnswerHt
     }
     const CallEnd end = call->End(status);
     answer(whole.ok() ? HttpAnswer{.status = 204}
-                      : Error({.status = whole,
-                               .request_id = end.request_id,
-                               .retry_after = end.retry_after}));
+                      : PersonalizerError({.status = whole,
+                                           .request_id = end.request_id,
+                                           .retry_after = end.retry_after}));
   });
 }
 
@@ -363,9 +366,9 @@ void Personalizer::Service(const HttpCall& http, const Target&, AnswerHttp answe
   const absl::StatusOr<v1::GetModelResponse> described =
       model.ok() ? Describe(*model) : model.status();
   const CallEnd end = call->End(described.status());
-  if (!described.ok()) return answer(Error(end));
-  Json body = {{"rewardAggregation", "earliest"},
-               {"learningMode", settings_.apprentice ? "Apprentice" : "Online"}};
+  if (!described.ok()) return answer(PersonalizerError(end));
+  OrderedJson body = {{"rewardAggregation", "earliest"},
+                      {"learningMode", settings_.apprentice ? "Apprentice" : "Online"}};
   if (described->reporting().has_reward_window()) {
     const v1::RewardWindow& window = described->reporting().reward_window();
     body["defaultReward"] = window.default_reward();

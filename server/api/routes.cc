@@ -7,7 +7,7 @@ namespace bandana::server {
 namespace {
 
 constexpr std::string_view kModels = "/v1/models/";
-constexpr std::string_view kGetModel = "GetModel";
+constexpr std::string_view kGetModelMethod = "GetModel";
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -35,7 +35,7 @@ std::optional<std::string> Unescaped(std::string_view text) {
 }
 
 std::string VerbOf(const Rpc& rpc) {
-  if (rpc.make_exchange == nullptr || rpc.method() == kGetModel) return "";
+  if (rpc.make_exchange == nullptr || rpc.method() == kGetModelMethod) return "";
   std::string verb(rpc.method());
   if (verb.starts_with("Get")) verb.erase(0, 3);
   verb[0] = absl::ascii_tolower(static_cast<unsigned char>(verb[0]));

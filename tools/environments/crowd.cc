@@ -15,12 +15,12 @@
 namespace bandana {
 namespace {
 
-constexpr int kUsersMax = 10'000'000;
+constexpr int kCrowdUsersMax = 10'000'000;
 constexpr int kCrowdArmsMax = 100'000'000;
 constexpr int kLevelsMax = 20;
-constexpr double kRewardAbsMax = 0.5;
+constexpr double kCrowdRewardAbsMax = 0.5;
 
-struct Shape {
+struct CrowdShape {
   int users = 0;
   int dimension = 0;
   int arms = 0;
@@ -43,7 +43,8 @@ struct Shape {
 // Which of many, drawn by rank, are there already. Some always are.
 class Arrivals {
  public:
-  Arrivals(const Shape& shape, StreamPurpose purpose, std::uint64_t seed, std::uint64_t at_once)
+  Arrivals(const CrowdShape& shape, StreamPurpose purpose, std::uint64_t seed,
+           std::uint64_t at_once)
       : start_(shape.start),
         rounds_(shape.arrival_rounds),
         purpose_(purpose),
@@ -67,7 +68,7 @@ class Arrivals {
 
 class Crowd final : public Environment, public KnownUsers {
  public:
-  Crowd(const Shape& shape, std::uint64_t seed)
+  Crowd(const CrowdShape& shape, std::uint64_t seed)
       : shape_(shape),
         seed_(seed),
         user_law_(shape.users, shape.activity),
@@ -80,8 +81,8 @@ class Crowd final : public Environment, public KnownUsers {
     info_.users = shape.users;
     info_.pool = shape.pool;
     info_.feature_l2_max = 1;
-    info_.reward_min = -kRewardAbsMax;
-    info_.reward_max = kRewardAbsMax;
+    info_.reward_min = -kCrowdRewardAbsMax;
+    info_.reward_max = kCrowdRewardAbsMax;
     info_.reward_stddev = shape.noise;
     info_.theta_stddev = std::sqrt(shape.shared * shape.shared + shape.groups * shape.groups +
                                    shape.own * shape.own);
@@ -139,7 +140,9 @@ class Crowd final : public Environment, public KnownUsers {
   }
 
  private:
-  static double Clip(double reward) { return std::clamp(reward, -kRewardAbsMax, kRewardAbsMax); }
+  static double Clip(double reward) {
+    return std::clamp(reward, -kCrowdRewardAbsMax, kCrowdRewardAbsMax);
+  }
 
   // The level's, 0 for the largest groups.
   std::uint64_t GroupUsers(int level) const {
@@ -190,7 +193,7 @@ class Crowd final : public Environment, public KnownUsers {
   }
 
   EnvironmentInfo info_;
-  Shape shape_;
+  CrowdShape shape_;
   std::uint64_t seed_;
   ZipfLaw user_law_;
   ZipfLaw arm_law_;
@@ -198,16 +201,17 @@ class Crowd final : public Environment, public KnownUsers {
   Arrivals arm_arrivals_;
 };
 
-absl::StatusOr<Shape> TakeShape(Settings& settings) {
-  Shape shape;
-  BANDANA_ASSIGN_OR_RETURN(shape.users, settings.TakeInt("users", 100'000, 1, kUsersMax));
+absl::StatusOr<CrowdShape> TakeCrowdShape(Settings& settings) {
+  CrowdShape shape;
+  BANDANA_ASSIGN_OR_RETURN(shape.users, settings.TakeInt("users", 100'000, 1, kCrowdUsersMax));
   BANDANA_ASSIGN_OR_RETURN(shape.dimension, settings.TakeInt("dimension", 10, 1, kDimensionMax));
   BANDANA_ASSIGN_OR_RETURN(shape.arms, settings.TakeInt("arms", 10'000, 1, kCrowdArmsMax));
   BANDANA_ASSIGN_OR_RETURN(shape.pool,
                            settings.TakeInt("pool", std::min(10, shape.arms), 1,
                                             std::min(shape.arms, kArmsPerRequestMaxMax)));
   BANDANA_ASSIGN_OR_RETURN(shape.levels, settings.TakeInt("levels", 8, 1, kLevelsMax));
-  BANDANA_ASSIGN_OR_RETURN(shape.group_users, settings.TakeInt("group_users", 50, 1, kUsersMax));
+  BANDANA_ASSIGN_OR_RETURN(shape.group_users,
+                           settings.TakeInt("group_users", 50, 1, kCrowdUsersMax));
   BANDANA_ASSIGN_OR_RETURN(shape.shared, settings.TakeDouble("shared", 0.1, 0, 1));
   BANDANA_ASSIGN_OR_RETURN(shape.groups, settings.TakeDouble("groups", 0.15, 0, 1));
   BANDANA_ASSIGN_OR_RETURN(shape.own, settings.TakeDouble("own", 0.05, 0, 1));
@@ -228,7 +232,7 @@ absl::StatusOr<Shape> TakeShape(Settings& settings) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Environment>> MakeCrowd(Settings& settings, std::uint64_t seed) {
-  BANDANA_ASSIGN_OR_RETURN(const Shape shape, TakeShape(settings));
+  BANDANA_ASSIGN_OR_RETURN(const CrowdShape shape, TakeCrowdShape(settings));
   return std::make_unique<Crowd>(shape, seed);
 }
 

@@ -78,12 +78,12 @@ class Sparse final : public Environment {
 };
 
 // Takes `dimension` and `sparsity`.
-struct Shape {
+struct SparseShape {
   int dimension = 0;
   std::vector<double> beta;
 };
-absl::StatusOr<Shape> TakeShape(Settings& settings) {
-  Shape shape;
+absl::StatusOr<SparseShape> TakeSparseShape(Settings& settings) {
+  SparseShape shape;
   BANDANA_ASSIGN_OR_RETURN(shape.dimension,
                            settings.TakeInt("dimension", 400, 1, kSimulatedDimensionMax));
   BANDANA_ASSIGN_OR_RETURN(
@@ -97,12 +97,12 @@ absl::StatusOr<Shape> TakeShape(Settings& settings) {
 }  // namespace
 
 absl::StatusOr<std::vector<double>> SparseParameter(Settings settings) {
-  BANDANA_ASSIGN_OR_RETURN(Shape shape, TakeShape(settings));
+  BANDANA_ASSIGN_OR_RETURN(SparseShape shape, TakeSparseShape(settings));
   return std::move(shape.beta);
 }
 
 absl::StatusOr<std::unique_ptr<Environment>> MakeSparse(Settings& settings, std::uint64_t seed) {
-  BANDANA_ASSIGN_OR_RETURN(Shape shape, TakeShape(settings));
+  BANDANA_ASSIGN_OR_RETURN(SparseShape shape, TakeSparseShape(settings));
   BANDANA_ASSIGN_OR_RETURN(const int pool, settings.TakeInt("pool", 3, 1, kArmsPerRequestMaxMax));
   BANDANA_ASSIGN_OR_RETURN(const double noise, settings.TakeDouble("noise", 0.1, 0, 100));
   BANDANA_RETURN_IF_ERROR(settings.Finish());

@@ -9,12 +9,12 @@
 namespace bandana {
 namespace {
 
-constexpr int kBufferBits = 24;
+constexpr int kBltBufferBits = 24;
 
 class BltFactors final : public CounterFactors {
  public:
   BltFactors(const BltTable& table, std::uint64_t step_cap)
-      : recursion_(table, kBufferBits, IncrementGrid::kNormBoundMax), step_cap_(step_cap) {}
+      : recursion_(table, kBltBufferBits, IncrementGrid::kNormBoundMax), step_cap_(step_cap) {}
 
   std::uint64_t step_cap() const override { return step_cap_; }
   std::string Describe() const override { return absl::StrCat("blt;", recursion_.Describe()); }

@@ -13,7 +13,7 @@
 namespace bandana {
 namespace {
 
-constexpr int kBufferBits = 8;
+constexpr int kEpochBufferBits = 8;
 // An epoch has at most 2^30 / 20 steps.
 constexpr __int128 kEpochSteps = static_cast<__int128>(1) << 26;
 constexpr __int128 kInputMax = kEpochSteps * IncrementGrid::kNormBoundMax;
@@ -21,7 +21,7 @@ constexpr __int128 kInputMax = kEpochSteps * IncrementGrid::kNormBoundMax;
 class EpochFactors final : public CounterFactors {
  public:
   explicit EpochFactors(std::uint64_t step_cap)
-      : recursion_(EpochTable(), kBufferBits, kInputMax), step_cap_(step_cap) {
+      : recursion_(EpochTable(), kEpochBufferBits, kInputMax), step_cap_(step_cap) {
     for (std::uint64_t end = kFirstEpochEnd; end <= step_cap; end = NextEpochEnd(end)) {
       ends_.push_back(end);
     }
