@@ -35,6 +35,9 @@ Sha256Digest Sha256Of(std::string_view bytes);
 // Lower-case hexadecimal, two digits per byte.
 std::string ToHex(std::span<const std::byte> bytes);
 
+inline std::span<std::byte> AsWritableBytes(std::string& s) {
+  return std::as_writable_bytes(std::span(s));
+}
 inline std::span<const std::byte> AsBytes(std::string_view s) {
   return {reinterpret_cast<const std::byte*>(s.data()), s.size()};
 }

@@ -23,8 +23,6 @@ namespace {
 
 constexpr std::size_t kOverhead = kAeadNonceBytes + kAeadTagBytes;
 
-std::span<std::byte> WritableBytes(std::string& s) { return std::as_writable_bytes(std::span(s)); }
-
 // The content of a key file, erased when it goes.
 class Secret {
  public:
@@ -81,10 +79,10 @@ absl::StatusOr<Sha256Digest> SecretFromKeyFile(const std::string& path, std::str
 absl::StatusOr<std::string> SealUnder(const AeadKey& key, std::string_view plain,
                                       std::string_view purpose) {
   std::string sealed(kAeadNonceBytes, '\0');
-  BANDANA_RETURN_IF_ERROR(SystemBits().Fill(WritableBytes(sealed)));
+  BANDANA_RETURN_IF_ERROR(SystemBits().Fill(AsWritableBytes(sealed)));
   sealed += plain;
   sealed.resize(sealed.size() + kAeadTagBytes);
-  const std::span<std::byte> bytes = WritableBytes(sealed);
+  const std::span<std::byte> bytes = AsWritableBytes(sealed);
   std::optional<AeadSealer> sealer = AeadSealer::Create(key);
   if (!sealer ||
       !sealer->Seal(bytes.first<kAeadNonceBytes>(), purpose,
@@ -101,7 +99,7 @@ absl::StatusOr<std::string> OpenUnder(const AeadKey& key, std::string_view seale
   std::string plain(sealed.substr(kAeadNonceBytes, sealed.size() - kOverhead));
   std::optional<AeadOpener> opener = AeadOpener::Create(key);
   if (!opener) return Unavailable("the cipher of what PostgreSQL keeps failed");
-  if (!opener->Open(bytes.first<kAeadNonceBytes>(), purpose, WritableBytes(plain),
+  if (!opener->Open(bytes.first<kAeadNonceBytes>(), purpose, AsWritableBytes(plain),
                     bytes.last<kAeadTagBytes>())) {
     return DataLoss("its seal does not match its content");
   }

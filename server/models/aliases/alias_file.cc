@@ -16,11 +16,11 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::string_view kMagic = "BANDALIA";
-constexpr std::uint32_t kVersion = 1;
-constexpr std::uint64_t kBytesMax = std::uint64_t{16} << 20;
+constexpr std::string_view kAliasesMagic = "BANDALIA";
+constexpr std::uint32_t kAliasesVersion = 1;
+constexpr std::uint64_t kAliasesBytesMax = std::uint64_t{16} << 20;
 
-std::string PathOf(const std::string& data_dir) { return data_dir + "/aliases"; }
+std::string AliasesPathOf(const std::string& data_dir) { return data_dir + "/aliases"; }
 
 void PutName(std::string_view name, std::string& out) {
   ByteWriter(out).U8(static_cast<std::uint8_t>(name.size()));
@@ -64,7 +64,8 @@ std::optional<AliasSpec> OneFrom(ByteReader& in) {
 
 std::optional<Aliases> AllFrom(std::string_view body) {
   ByteReader in(body);
-  if (in.Take(kMagic.size()) != kMagic || in.U32() != kVersion) return std::nullopt;
+  if (in.Take(kAliasesMagic.size()) != kAliasesMagic || in.U32() != kAliasesVersion)
+    return std::nullopt;
   Aliases aliases;
   const std::uint32_t count = in.U32();
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -80,8 +81,8 @@ std::optional<Aliases> AllFrom(std::string_view body) {
 std::string EncodeAliases(const Aliases& aliases) {
   std::string bytes;
   ByteWriter out(bytes);
-  out.Fixed(AsBytes(kMagic));
-  out.U32(kVersion);
+  out.Fixed(AsBytes(kAliasesMagic));
+  out.U32(kAliasesVersion);
   out.U32(static_cast<std::uint32_t>(aliases.size()));
   for (const auto& [name, alias] : aliases) PutOne(alias, bytes);
   out.Fixed(Sha256Of(bytes));
@@ -102,12 +103,12 @@ constexpr char kSharedName[] = "aliases";
 }  // namespace
 
 absl::Status WriteAliases(const std::string& data_dir, const Aliases& aliases) {
-  return WriteFileDurably(PathOf(data_dir), EncodeAliases(aliases), 0600);
+  return WriteFileDurably(AliasesPathOf(data_dir), EncodeAliases(aliases), 0600);
 }
 
 absl::StatusOr<Aliases> ReadAliases(const std::string& data_dir) {
-  const std::string path = PathOf(data_dir);
-  const absl::StatusOr<std::string> bytes = ReadFile(path, kBytesMax);
+  const std::string path = AliasesPathOf(data_dir);
+  const absl::StatusOr<std::string> bytes = ReadFile(path, kAliasesBytesMax);
   if (absl::IsNotFound(bytes.status())) return Aliases();
   BANDANA_RETURN_IF_ERROR(bytes.status());
   return DecodeAliases(path, *bytes);

@@ -13,8 +13,6 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::uint64_t kArmsFileBytesMax = std::uint64_t{8} << 30;
-
 // Arms without a file: the ids 0 .. d - 1.
 std::vector<CatalogueArm> UnitArms(const ModelSpec& spec) {
   const auto d = static_cast<std::size_t>(spec.public_spec.dimension);
@@ -26,7 +24,7 @@ std::vector<CatalogueArm> UnitArms(const ModelSpec& spec) {
   return arms;
 }
 
-CatalogueShape ShapeOf(const ModelSpec& spec) {
+CatalogueShape CatalogueShapeOf(const ModelSpec& spec) {
   CatalogueShape shape{.dimension = spec.public_spec.dimension, .has_keys = false, .groups = {}};
   if (spec.effects) {
     shape.has_keys = true;
@@ -47,7 +45,7 @@ ArmCatalogue::ArmCatalogue(const ModelSpec& spec, ArmStore store, Counters& coun
       counters_(counters),
       store_(std::move(store)),
       clock_(clock),
-      key_use_(ShapeOf(spec)),
+      key_use_(CatalogueShapeOf(spec)),
       leaving_(FreeAfter(spec), mutex_, store_.table()) {}
 
 absl::StatusOr<std::unique_ptr<ArmCatalogue>> ArmCatalogue::Open(const ModelSpec& spec,
@@ -65,7 +63,7 @@ absl::StatusOr<std::unique_ptr<ArmCatalogue>> ArmCatalogue::Open(const ModelSpec
       new ArmCatalogue(spec, std::move(store), counters, clock));
   const bool unit_arms = FamilyOf(spec).has_unit_arms() && spec.arms_file.empty();
   if (unit_arms && arms.empty()) arms = UnitArms(spec);
-  catalogue->catalogue_.store(Catalogue::Make(ShapeOf(spec), arms));
+  catalogue->catalogue_.store(Catalogue::Make(CatalogueShapeOf(spec), arms));
   catalogue->key_use_.Begin(*catalogue->catalogue());
   const auto in_use = [&](EffectKey key) {
     return catalogue->key_use_.Has(*catalogue->catalogue(), key);
@@ -107,7 +105,7 @@ absl::StatusOr<std::vector<CatalogueArm>> ArmCatalogue::Check(
   const ArmRules rules{.dimension = spec_.public_spec.dimension,
                        .feature_l2_max = spec_.public_spec.feature_l2_max,
                        .reject_features = spec_.public_spec.reject_features,
-                       .groups = ShapeOf(spec_).groups,
+                       .groups = CatalogueShapeOf(spec_).groups,
                        .schema = spec_.public_spec.features.get()};
   std::vector<CatalogueArm> checked(arms.begin(), arms.end());
   absl::flat_hash_set<std::uint32_t> ids;

@@ -15,20 +15,21 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::string_view kMagic = "BANDCKPT";
-constexpr std::uint32_t kVersion = 6;
+constexpr std::string_view kCheckpointMagic = "BANDCKPT";
+constexpr std::uint32_t kCheckpointVersion = 6;
 // A part that not every model has makes the version greater by its bit.
 constexpr std::uint32_t kEffectsBit = 1;
 constexpr std::uint32_t kDeletedBit = 2;
 constexpr std::uint32_t kFadingBit = 4;
 constexpr std::uint32_t kAheadBit = 8;
-constexpr std::uint32_t kVersionMax = kVersion + kEffectsBit + kDeletedBit + kFadingBit + kAheadBit;
+constexpr std::uint32_t kVersionMax =
+    kCheckpointVersion + kEffectsBit + kDeletedBit + kFadingBit + kAheadBit;
 constexpr std::uint32_t kVersionOfCells = 6;  // from it on open windows do not say what they hold
 constexpr std::uint32_t kVersionOfNoise =
     6;  // from it on identities of central models name `noise`
 
 bool Has(std::uint32_t version, std::uint32_t bit) {
-  return version >= kVersion && ((version - kVersion) & bit) != 0;
+  return version >= kCheckpointVersion && ((version - kCheckpointVersion) & bit) != 0;
 }
 
 // The form of nodes.
@@ -92,7 +93,7 @@ bool HasDeleted(const CheckpointSource& source) {
 }
 
 std::uint32_t VersionOf(const CheckpointSource& source) {
-  return kVersion + (HasEffects(source) ? kEffectsBit : 0) +
+  return kCheckpointVersion + (HasEffects(source) ? kEffectsBit : 0) +
          (HasDeleted(source) ? kDeletedBit : 0) + (source.state->fading.begun() ? kFadingBit : 0) +
          (source.state->ahead > absl::ZeroDuration() ? kAheadBit : 0);
 }
@@ -259,7 +260,7 @@ auto EncodeBy(const Checkpoint& checkpoint, const Encode& encode) {
 
 void PutHead(ByteWriter& out, const CheckpointSource& source) {
   const ModelState& state = *source.state;
-  out.Fixed(AsBytes(kMagic));
+  out.Fixed(AsBytes(kCheckpointMagic));
   out.U32(VersionOf(source));
   out.Fixed(source.instance);
   out.Fixed(source.fixed);
@@ -375,7 +376,7 @@ std::string FrozenCheckpoint::Encode() const {
 
 absl::StatusOr<CheckpointExtent> ExtentOf(std::string_view bytes) {
   ByteReader in(bytes);
-  const bool is_checkpoint = in.Take(kMagic.size()) == kMagic;
+  const bool is_checkpoint = in.Take(kCheckpointMagic.size()) == kCheckpointMagic;
   in.U32();  // version: its place is the same in all
   InstanceId instance{};
   Sha256Digest digest{};
@@ -398,12 +399,14 @@ absl::StatusOr<CheckpointExtent> ExtentOf(std::string_view bytes) {
 
 absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
   Sha256Digest digest{};
-  if (bytes.size() < kMagic.size() + digest.size()) return DataLoss("checkpoint: truncated");
+  if (bytes.size() < kCheckpointMagic.size() + digest.size())
+    return DataLoss("checkpoint: truncated");
   const std::string_view body = bytes.substr(0, bytes.size() - digest.size());
   ByteReader(bytes.substr(body.size())).Fixed(digest);
   if (Sha256Of(body) != digest) return DataLoss("checkpoint: checksum mismatch");
   ByteReader in(body);
-  if (in.Take(kMagic.size()) != kMagic) return DataLoss("checkpoint: not a checkpoint");
+  if (in.Take(kCheckpointMagic.size()) != kCheckpointMagic)
+    return DataLoss("checkpoint: not a checkpoint");
   const std::uint32_t version = in.U32();
   if (version < 1 || version > kVersionMax) {
     return DataLoss("checkpoint: unknown version ", version);

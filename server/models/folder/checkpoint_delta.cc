@@ -13,8 +13,8 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::string_view kMagic = "BANDDELT";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::string_view kDeltaMagic = "BANDDELT";
+constexpr std::uint32_t kDeltaVersion = 1;
 // Steps of a delta.
 constexpr std::uint8_t kEnd = 0;
 constexpr std::uint8_t kFromBase = 1;  // offset u64, length u64
@@ -65,8 +65,8 @@ class Steps {
 absl::Status WriteDelta(const CheckpointIndex& base, const ByteSource& checkpoint,
                         const ByteSink& sink) {
   DigestedPieces file(sink);
-  file.out().Fixed(AsBytes(kMagic));
-  file.out().U32(kVersion);
+  file.out().Fixed(AsBytes(kDeltaMagic));
+  file.out().U32(kDeltaVersion);
   file.out().U64(base.sequence());
   Steps steps(file.pieces());
   ContentChunks chunks([&](std::string_view chunk) {
@@ -135,7 +135,7 @@ ByteSource DeltaTo(const CheckpointIndex& base, ByteSource checkpoint) {
 
 std::optional<std::uint64_t> BaseOf(std::string_view bytes) {
   ByteReader in(bytes);
-  if (in.Take(kMagic.size()) != kMagic) return std::nullopt;
+  if (in.Take(kDeltaMagic.size()) != kDeltaMagic) return std::nullopt;
   in.U32();
   const std::uint64_t base = in.U64();
   if (!in.ok()) return std::nullopt;
@@ -151,9 +151,10 @@ absl::StatusOr<std::string> ApplyDelta(std::string_view delta, const ReadBase& r
   ByteReader(delta.substr(body.size())).Fixed(digest);
   if (Sha256Of(body) != digest) return DataLoss("checkpoint: checksum mismatch");
   ByteReader in(body);
-  in.Take(kMagic.size());
+  in.Take(kDeltaMagic.size());
   const std::uint32_t version = in.U32();
-  if (version != kVersion) return DataLoss("checkpoint: a difference of unknown version ", version);
+  if (version != kDeltaVersion)
+    return DataLoss("checkpoint: a difference of unknown version ", version);
   in.U64();
   std::string checkpoint;
   for (std::uint8_t step = in.U8(); in.ok() && step != kEnd; step = in.U8()) {

@@ -19,9 +19,9 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::string_view kMagic = "BANDSEAL";
-constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kHeaderBytes = kMagic.size() + sizeof kVersion + 16 + kAeadNonceBytes;
+constexpr std::string_view kSealMagic = "BANDSEAL";
+constexpr std::uint32_t kSealVersion = 1;
+constexpr std::size_t kHeaderBytes = kSealMagic.size() + sizeof kSealVersion + 16 + kAeadNonceBytes;
 constexpr std::size_t kTrailerBytes = kAeadTagBytes + sizeof(Sha256Digest);
 
 absl::Status CipherFailed() { return Unavailable("checkpoint: the cipher failed"); }
@@ -29,9 +29,6 @@ absl::Status CipherFailed() { return Unavailable("checkpoint: the cipher failed"
 // The nonce ends the header.
 std::span<const std::byte, kAeadNonceBytes> NonceOf(std::string_view header) {
   return AsBytes(header).last<kAeadNonceBytes>();
-}
-std::span<std::byte> WritableBytes(std::string& s) {
-  return std::as_writable_bytes(std::span<char>(s));
 }
 
 }  // namespace
@@ -79,8 +76,8 @@ absl::Status CheckpointSeal::Seal(const ByteSource& plain, BitSource& bits,
   BANDANA_RETURN_IF_ERROR(bits.Fill(nonce));
   std::string header;
   ByteWriter out(header);
-  out.Fixed(AsBytes(kMagic));
-  out.U32(kVersion);
+  out.Fixed(AsBytes(kSealMagic));
+  out.U32(kSealVersion);
   out.Fixed(key_id_);
   out.Fixed(nonce);
   Sha256 digest;
@@ -94,7 +91,7 @@ absl::Status CheckpointSeal::Seal(const ByteSource& plain, BitSource& bits,
   std::string piece;
   BANDANA_RETURN_IF_ERROR(plain([&](std::string_view bytes) -> absl::Status {
     piece = bytes;
-    if (!sealer->Piece(WritableBytes(piece))) return CipherFailed();
+    if (!sealer->Piece(AsWritableBytes(piece))) return CipherFailed();
     return pass(piece);
   }));
   std::array<std::byte, kAeadTagBytes> tag{};
@@ -110,9 +107,9 @@ absl::StatusOr<std::string> CheckpointSeal::Open(std::string_view file) const {
     return DataLoss("sealed checkpoint: checksum mismatch");
   }
   ByteReader in(body);
-  const bool known = in.Take(kMagic.size()) == kMagic;
+  const bool known = in.Take(kSealMagic.size()) == kSealMagic;
   const std::uint32_t version = in.U32();
-  if (!known || version != kVersion) {
+  if (!known || version != kSealVersion) {
     return DataLoss("sealed checkpoint: unknown version ", version);
   }
   KeyId key_id{};
@@ -125,7 +122,7 @@ absl::StatusOr<std::string> CheckpointSeal::Open(std::string_view file) const {
   std::string plain(body.substr(kHeaderBytes, body.size() - kHeaderBytes - kAeadTagBytes));
   std::optional<AeadOpener> opener = AeadOpener::Create(key_);
   if (!opener) return CipherFailed();
-  if (!opener->Open(NonceOf(header), header, WritableBytes(plain),
+  if (!opener->Open(NonceOf(header), header, AsWritableBytes(plain),
                     AsBytes(body).last<kAeadTagBytes>())) {
     return DataLoss("sealed checkpoint: its seal does not match its content");
   }
@@ -133,7 +130,7 @@ absl::StatusOr<std::string> CheckpointSeal::Open(std::string_view file) const {
 }
 
 absl::StatusOr<std::string> Unseal(const CheckpointSeal* seal, std::string file) {
-  if (!std::string_view(file).starts_with(kMagic)) return file;
+  if (!std::string_view(file).starts_with(kSealMagic)) return file;
   if (seal == nullptr) {
     return FailedPrecondition("sealed: the configuration's checkpoint_key_file is missing");
   }

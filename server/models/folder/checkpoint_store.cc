@@ -17,7 +17,7 @@ constexpr char kPrefix[] = "checkpoint-";
 constexpr char kCopySuffix[] = ".copy";
 constexpr char kSince[] = ".since-";
 constexpr char kDamagedPrefix[] = "damaged-checkpoint-";
-constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 40;
+constexpr std::uint64_t kCheckpointBytesMax = std::uint64_t{1} << 40;
 constexpr std::size_t kKept = 2;
 
 bool TakeSequence(absl::string_view digits, std::uint64_t& sequence) {
@@ -81,7 +81,7 @@ absl::StatusOr<bool> CheckpointStore::Has(std::uint64_t sequence) const {
 }
 
 absl::StatusOr<std::string> CheckpointStore::Plain(const CheckpointFile& file) const {
-  BANDANA_ASSIGN_OR_RETURN(std::string bytes, state_->Read(NameOf(file), kBytesMax));
+  BANDANA_ASSIGN_OR_RETURN(std::string bytes, state_->Read(NameOf(file), kCheckpointBytesMax));
   absl::StatusOr<std::string> plain = Unseal(options_.seal.get(), std::move(bytes));
   if (!plain.ok()) return Annotate(plain.status(), Path(file));
   return plain;

@@ -12,8 +12,8 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::string_view kMagic = "BANDEXPT";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::string_view kExportMagic = "BANDEXPT";
+constexpr std::uint32_t kExportVersion = 1;
 // Arms have groups, and users follow them. A model without groups keeps the first form.
 constexpr std::uint32_t kVersionWithGroups = 2;
 // Arms have names as well. A catalogue without names keeps the forms before.
@@ -109,10 +109,10 @@ absl::Status WriteExport(const ExportSource& source, TempFile& file) {
   const bool groups = source.catalogue.parts() > 1 || source.users != nullptr;
   const std::uint32_t version = source.catalogue.has_names() ? kVersionWithNames
                                 : groups                     ? kVersionWithGroups
-                                                             : kVersion;
+                                                             : kExportVersion;
   const ExportedArmForm form = FormOf(version);
   PieceWriter pieces([&](std::string_view bytes) { return file.Append(bytes); });
-  pieces.out().Fixed(AsBytes(kMagic));
+  pieces.out().Fixed(AsBytes(kExportMagic));
   pieces.out().U32(version);
   pieces.out().Block(source.config.SerializeAsString());
   BANDANA_RETURN_IF_ERROR(pieces.Flush());
@@ -157,10 +157,12 @@ absl::Status ExportedArms::ForEach(const std::function<absl::Status(CatalogueArm
 }
 
 absl::StatusOr<ExportView> LookAtExport(std::string_view bytes) {
-  if (bytes.size() < kMagic.size() + sizeof(Sha256Digest)) return DataLoss("export: truncated");
+  if (bytes.size() < kExportMagic.size() + sizeof(Sha256Digest))
+    return DataLoss("export: truncated");
   ByteReader in(bytes.substr(0, bytes.size() - sizeof(Sha256Digest)));
   ExportView view;
-  if (in.Take(kMagic.size()) != kMagic) return DataLoss("export: not an exported model");
+  if (in.Take(kExportMagic.size()) != kExportMagic)
+    return DataLoss("export: not an exported model");
   view.version = in.U32();
   if (in.ok() && (view.version < kExportVersionMin || view.version > kExportVersionMax)) {
     return FailedPrecondition("export: of format ", view.version, ", this version reads formats ",
@@ -188,7 +190,7 @@ absl::StatusOr<ExportView> LookAtExport(std::string_view bytes) {
 
 absl::Status CheckExportDigest(std::string_view bytes) {
   Sha256Digest digest{};
-  if (bytes.size() < kMagic.size() + digest.size()) return DataLoss("export: truncated");
+  if (bytes.size() < kExportMagic.size() + digest.size()) return DataLoss("export: truncated");
   const std::string_view body = bytes.substr(0, bytes.size() - digest.size());
   ByteReader(bytes.substr(body.size())).Fixed(digest);
   if (Sha256Of(body) != digest) return DataLoss("export: checksum mismatch");

@@ -13,7 +13,7 @@ namespace bandana::server {
 namespace {
 
 // A message to Admin has at most kAdminMessageBytesMax, 4 MiB.
-constexpr std::size_t kConfigBytesMax = std::size_t{3} << 20;
+constexpr std::size_t kExportedConfigBytesMax = std::size_t{3} << 20;
 
 absl::Status CheckSame(std::string_view name, std::uint64_t promised, std::uint64_t found) {
   if (promised == found) return absl::OkStatus();
@@ -37,7 +37,7 @@ absl::StatusOr<v1::ExportHeader> HeaderOfExport(std::string_view bytes) {
                                                static_cast<int>(view.config.size()))) {
     return DataLoss("export: the configuration does not parse");
   }
-  if (view.config.size() > kConfigBytesMax) {
+  if (view.config.size() > kExportedConfigBytesMax) {
     RedactUsers(*header.mutable_config());
     header.set_config_abridged(true);
   }

@@ -10,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "common/base/erased_text.h"
 #include "common/base/file.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
@@ -19,21 +20,16 @@ namespace bandana::server {
 namespace {
 
 // Magic, 32 key bytes, SHA-256 of both.
-constexpr std::string_view kMagic = "BANDNKY1";
+constexpr std::string_view kNoiseKeyMagic = "BANDNKY1";
 constexpr std::size_t kKeyBytes = 32;
-constexpr std::size_t kFileBytes = kMagic.size() + kKeyBytes + sizeof(Sha256Digest);
-
-struct ErasedText {
-  ~ErasedText() { OPENSSL_cleanse(text.data(), text.size()); }
-  std::string text;
-};
+constexpr std::size_t kFileBytes = kNoiseKeyMagic.size() + kKeyBytes + sizeof(Sha256Digest);
 
 absl::Status MakeFile(const std::string& path, BitSource& bits) {
   std::array<std::byte, kKeyBytes> key{};
   BANDANA_RETURN_IF_ERROR(bits.Fill(key));
   ErasedText file;
   file.text.reserve(kFileBytes);
-  file.text.append(kMagic).append(AsChars(key));
+  file.text.append(kNoiseKeyMagic).append(AsChars(key));
   OPENSSL_cleanse(key.data(), key.size());
   const Sha256Digest digest = Sha256Of(file.text);
   file.text.append(AsChars(digest));
@@ -73,13 +69,13 @@ absl::StatusOr<std::shared_ptr<const NoiseKey>> OpenNoiseKey(const std::string& 
   BANDANA_ASSIGN_OR_RETURN(std::string text, ReadFile(path, kFileBytes + 1));
   ErasedText file{std::move(text)};
   const std::string_view all = file.text;
-  if (all.size() != kFileBytes || !all.starts_with(kMagic) ||
-      AsChars(Sha256Of(all.substr(0, kMagic.size() + kKeyBytes))) !=
-          all.substr(kMagic.size() + kKeyBytes)) {
+  if (all.size() != kFileBytes || !all.starts_with(kNoiseKeyMagic) ||
+      AsChars(Sha256Of(all.substr(0, kNoiseKeyMagic.size() + kKeyBytes))) !=
+          all.substr(kNoiseKeyMagic.size() + kKeyBytes)) {
     return DataLoss(path, ": damaged");
   }
-  BANDANA_ASSIGN_OR_RETURN(NoiseKey key,
-                           NoiseKey::FromBytes(AsBytes(all.substr(kMagic.size(), kKeyBytes))));
+  BANDANA_ASSIGN_OR_RETURN(
+      NoiseKey key, NoiseKey::FromBytes(AsBytes(all.substr(kNoiseKeyMagic.size(), kKeyBytes))));
   return std::make_shared<const NoiseKey>(std::move(key));
 }
 

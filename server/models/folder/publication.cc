@@ -12,8 +12,8 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::string_view kMagic = "BANDPUBL";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::string_view kPublicationMagic = "BANDPUBL";
+constexpr std::uint32_t kPublicationVersion = 1;
 constexpr std::uint32_t kVersionWithTotals = 2;
 constexpr char kNeedsEpoch[] = "bandana.models/needs-epoch";
 
@@ -35,7 +35,7 @@ PrivacyTotals TotalsFrom(ByteReader& in) {
   return totals;
 }
 
-std::string PathOf(const std::string& folder) { return folder + "/published"; }
+std::string PublicationPathOf(const std::string& folder) { return folder + "/published"; }
 
 absl::Status OtherHistory(std::uint64_t sequence) {
   return DataLoss("log entry ", sequence,
@@ -57,8 +57,8 @@ absl::Status WritePublished(const std::string& folder, const std::array<std::byt
                             const Published& published) {
   std::string bytes;
   ByteWriter out(bytes);
-  out.Fixed(AsBytes(kMagic));
-  out.U32(published.epoch > 0 ? kVersionWithTotals : kVersion);
+  out.Fixed(AsBytes(kPublicationMagic));
+  out.U32(published.epoch > 0 ? kVersionWithTotals : kPublicationVersion);
   out.Fixed(instance);
   out.U64(published.position.sequence);
   out.Fixed(published.position.hash);
@@ -67,22 +67,22 @@ absl::Status WritePublished(const std::string& folder, const std::array<std::byt
     PutTotals(published.totals, out);
   }
   out.Fixed(Sha256Of(bytes));
-  return WriteFileDurably(PathOf(folder), bytes, 0600);
+  return WriteFileDurably(PublicationPathOf(folder), bytes, 0600);
 }
 
 absl::StatusOr<Published> ReadPublished(const std::string& folder,
                                         const std::array<std::byte, 16>& instance) {
   std::error_code error;
-  if (!std::filesystem::exists(PathOf(folder), error)) return Published{};
-  const absl::StatusOr<std::string> read = ReadFile(PathOf(folder), 4096);
+  if (!std::filesystem::exists(PublicationPathOf(folder), error)) return Published{};
+  const absl::StatusOr<std::string> read = ReadFile(PublicationPathOf(folder), 4096);
   if (!read.ok()) return read.status();
   const std::string_view bytes = *read;
   const std::size_t size = bytes.size() - std::min(bytes.size(), sizeof(Sha256Digest));
   const std::string_view body = bytes.substr(0, size);
   ByteReader in(body);
-  bool known = in.Take(kMagic.size()) == kMagic;
+  bool known = in.Take(kPublicationMagic.size()) == kPublicationMagic;
   const std::uint32_t version = in.U32();
-  known = known && (version == kVersion || version == kVersionWithTotals);
+  known = known && (version == kPublicationVersion || version == kVersionWithTotals);
   std::array<std::byte, 16> stored{};
   in.Fixed(stored);
   Published published{.known = true};
@@ -93,7 +93,7 @@ absl::StatusOr<Published> ReadPublished(const std::string& folder,
     published.totals = TotalsFrom(in);
   }
   if (!known || !in.Done() || AsChars(Sha256Of(body)) != bytes.substr(size) || stored != instance) {
-    return DataLoss(PathOf(folder), ": damaged, or of another model");
+    return DataLoss(PublicationPathOf(folder), ": damaged, or of another model");
   }
   return published;
 }

@@ -12,7 +12,7 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::uint64_t kConfigBytesMax = std::uint64_t{1} << 31;
+constexpr std::uint64_t kStoredConfigBytesMax = std::uint64_t{1} << 31;
 constexpr std::string_view kEventLimitField = "privacy.events_per_user_max";
 
 }  // namespace
@@ -26,7 +26,7 @@ absl::Status WriteStoredConfig(StateStore& state, const v1::ModelConfig& config)
 }
 
 absl::StatusOr<v1::ModelConfig> ReadStoredConfig(const StateStore& state) {
-  BANDANA_ASSIGN_OR_RETURN(const std::string bytes, state.Read(kConfigFile, kConfigBytesMax));
+  BANDANA_ASSIGN_OR_RETURN(const std::string bytes, state.Read(kConfigFile, kStoredConfigBytesMax));
   const std::size_t size = bytes.size() - std::min(bytes.size(), sizeof(Sha256Digest));
   const std::string_view body = std::string_view(bytes).substr(0, size);
   v1::ModelConfig config;

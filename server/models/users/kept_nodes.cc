@@ -13,7 +13,7 @@ namespace bandana::server {
 namespace {
 
 constexpr char kFile[] = "user_nodes";
-constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 31;
+constexpr std::uint64_t kNodesBytesMax = std::uint64_t{1} << 31;
 constexpr std::uint8_t kFormat = 1;
 constexpr int kNone = -1;
 
@@ -34,7 +34,7 @@ absl::Status CheckKeepsNode(const ModelSpec& spec, std::string_view field, int p
 
 absl::StatusOr<KeptNodes> KeptNodes::Read(const StateStore& state) {
   KeptNodes kept;
-  const absl::StatusOr<std::string> bytes = state.Read(kFile, kBytesMax);
+  const absl::StatusOr<std::string> bytes = state.Read(kFile, kNodesBytesMax);
   if (absl::IsNotFound(bytes.status())) return kept;
   BANDANA_RETURN_IF_ERROR(bytes.status());
   const absl::Status damaged = DataLoss(state.Where(kFile), ": is damaged");

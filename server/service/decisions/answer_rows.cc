@@ -7,6 +7,7 @@
 
 #include "common/base/aead.h"
 #include "common/base/bytes.h"
+#include "common/base/sha256.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
 
@@ -14,8 +15,6 @@ namespace bandana::server {
 namespace {
 
 absl::Status CipherFailed() { return Unavailable("named decisions: OpenSSL failed"); }
-
-std::span<std::byte> WritableBytes(std::string& s) { return std::as_writable_bytes(std::span(s)); }
 
 // The data that a seal is bound to beside its key.
 std::string BoundTo(std::int64_t number) {
@@ -54,7 +53,7 @@ absl::StatusOr<SealedRow> SealRow(const AnswerKeys& keys, std::int64_t number,
   out.Block(answer.answer);
   std::array<std::byte, kAeadTagBytes> tag{};
   std::optional<AeadSealer> sealer = AeadSealer::Create(*key.key);
-  if (!sealer || !sealer->Seal(nonce, BoundTo(number), WritableBytes(body), tag)) {
+  if (!sealer || !sealer->Seal(nonce, BoundTo(number), AsWritableBytes(body), tag)) {
     return CipherFailed();
   }
   SealedRow row{.number = number, .key = key.id, .bytes = std::string(AsChars(nonce))};
@@ -68,7 +67,7 @@ absl::StatusOr<std::optional<OpenRow>> OpenSealedRow(const AnswerKeys& keys, Sea
   if (row.bytes.size() < kAeadNonceBytes + kAeadTagBytes) {
     return DataLoss("a named decision is truncated");
   }
-  const std::span<std::byte> bytes = WritableBytes(row.bytes);
+  const std::span<std::byte> bytes = AsWritableBytes(row.bytes);
   const std::span<std::byte> body =
       bytes.subspan(kAeadNonceBytes, bytes.size() - kAeadNonceBytes - kAeadTagBytes);
   std::optional<AeadOpener> opener = AeadOpener::Create(*key);

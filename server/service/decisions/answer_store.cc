@@ -12,7 +12,7 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kAnswersVersion = 2;
 constexpr std::int64_t kVersionInClear = 1;
 constexpr char kTables[] =
     "PRAGMA user_version = 2;"
@@ -52,7 +52,7 @@ absl::StatusOr<AnswerStore> AnswerStore::Open(const std::string& path, const Ans
   } else if (found == kVersionInClear) {
     BANDANA_RETURN_IF_ERROR(store.Transaction([&] { return store.SealFormerRows(); }));
     BANDANA_RETURN_IF_ERROR(store.connection_.Exec("PRAGMA wal_checkpoint(TRUNCATE)"));
-  } else if (found != kVersion) {
+  } else if (found != kAnswersVersion) {
     return DataLoss("tables of unknown version ", found);
   }
   return store;

@@ -1,9 +1,8 @@
 #include "server/service/tokens/key_store.h"
 
-#include <openssl/crypto.h>
-
 #include <utility>
 
+#include "common/base/erased_text.h"
 #include "common/base/status.h"
 
 namespace bandana::server {
@@ -40,11 +39,6 @@ class FileKeys final : public KeyStore {
   const std::string path_;
 };
 
-struct WipedText {
-  ~WipedText() { OPENSSL_cleanse(text.data(), text.size()); }
-  std::string text;
-};
-
 class SharedKeysIn final : public KeyStore {
  public:
   SharedKeysIn(std::shared_ptr<SharedFiles> files, std::string path)
@@ -67,7 +61,7 @@ class SharedKeysIn final : public KeyStore {
       if (absl::IsNotFound(keys.status())) keys = FirstKeys();
       BANDANA_RETURN_IF_ERROR(keys.status());
       BANDANA_RETURN_IF_ERROR(change(*keys));
-      const WipedText text{FormatKeyFile(*keys)};
+      const ErasedText text{FormatKeyFile(*keys)};
       const auto written = files_->Replace(kSharedName, version, text.text, /*secret=*/true);
       if (written.ok()) return Written{.keys = *std::move(keys), .stamp = absl::StrCat(*written)};
       late = written.status();
@@ -80,7 +74,7 @@ class SharedKeysIn final : public KeyStore {
   absl::StatusOr<std::vector<StoredKey>> ReadVersion(std::int64_t& version) const {
     absl::StatusOr<SharedFiles::File> file = files_->Read(kSharedName);
     if (!file.ok()) return Annotate(file.status(), "token keys");
-    const WipedText content{std::move(file->content)};
+    const ErasedText content{std::move(file->content)};
     version = file->version;
     // Whoever may write the database would know what tokens are sealed with.
     if (!file->sealed)

@@ -17,7 +17,7 @@
 namespace bandana::server {
 namespace {
 
-constexpr char kVersion = 1;
+constexpr char kTokenVersion = 1;
 constexpr std::size_t kKeyIdOffset = 1;
 constexpr std::size_t kNonceOffset = 5;
 constexpr std::size_t kHeaderBytes = kNonceOffset + kAeadNonceBytes;
@@ -56,10 +56,6 @@ Cipher* CipherOf(const TokenKey& key) {
   return cache.Get(key);
 }
 
-std::span<std::byte> WritableBytes(std::string& s) {
-  return std::as_writable_bytes(std::span<char>(s));
-}
-
 // Version and key id, which are authenticated too.
 std::string_view HeaderOf(std::string_view token) { return token.substr(0, kNonceOffset); }
 
@@ -74,15 +70,15 @@ absl::Status TokenCodec::Seal(const Decision& decision, const AskedAlias* asked,
   BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<const TokenKey> key, keys_.TakeSealingKey());
   token.clear();
   token.resize(kHeaderBytes);
-  token[0] = kVersion;
+  token[0] = kTokenVersion;
   std::memcpy(token.data() + kKeyIdOffset, &key->id, sizeof key->id);
   BANDANA_RETURN_IF_ERROR(
-      FillRandom(WritableBytes(token).subspan<kNonceOffset, kAeadNonceBytes>()));
+      FillRandom(AsWritableBytes(token).subspan<kNonceOffset, kAeadNonceBytes>()));
   EncodeDecision(decision, asked, ranks, token);
   token.resize(token.size() + kAeadTagBytes);
 
   AeadSealer* const sealer = CipherOf<AeadSealer>(*key);
-  const std::span<std::byte> bytes = WritableBytes(token);
+  const std::span<std::byte> bytes = AsWritableBytes(token);
   if (sealer == nullptr ||
       !sealer->Seal(bytes.subspan<kNonceOffset, kAeadNonceBytes>(), HeaderOf(token),
                     bytes.subspan(kHeaderBytes, bytes.size() - kHeaderBytes - kAeadTagBytes),
@@ -95,7 +91,7 @@ absl::Status TokenCodec::Seal(const Decision& decision, const AskedAlias* asked,
 
 absl::StatusOr<AskedDecision> TokenCodec::Open(std::string_view token) {
   if (token.size() <= kHeaderBytes + kAeadTagBytes || token.size() > kTokenBytesMax ||
-      token[0] != kVersion) {
+      token[0] != kTokenVersion) {
     return NotATokenOfOurs();
   }
   std::uint32_t key_id = 0;
@@ -107,7 +103,7 @@ absl::StatusOr<AskedDecision> TokenCodec::Open(std::string_view token) {
   if (opener == nullptr) return Unavailable("token: the cipher failed");
   std::string plain(token.substr(kHeaderBytes, token.size() - kHeaderBytes - kAeadTagBytes));
   if (!opener->Open(AsBytes(token).subspan<kNonceOffset, kAeadNonceBytes>(), HeaderOf(token),
-                    WritableBytes(plain), AsBytes(token).last<kAeadTagBytes>())) {
+                    AsWritableBytes(plain), AsBytes(token).last<kAeadTagBytes>())) {
     return NotATokenOfOurs();
   }
   std::optional<AskedDecision> decision = DecodeDecision(plain);

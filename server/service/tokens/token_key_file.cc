@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "common/base/erased_text.h"
 #include "common/base/file.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
@@ -54,11 +55,6 @@ bool ParseKey(std::string_view line, StoredKey& key) {
   key.created = absl::FromUnixMicros(micros);
   return ok;
 }
-
-struct WipedText {
-  ~WipedText() { OPENSSL_cleanse(text.data(), text.size()); }
-  std::string text;
-};
 
 absl::Status SystemError(std::string_view what, const std::string& path, int error) {
   const std::string message =
@@ -121,7 +117,7 @@ std::string FormatKeyFile(const std::vector<StoredKey>& keys) {
 absl::StatusOr<std::vector<StoredKey>> ReadKeyFile(const std::string& path) {
   BANDANA_RETURN_IF_ERROR(CheckPrivate(path));
   BANDANA_ASSIGN_OR_RETURN(std::string text, ReadFile(path, kFileBytesMax));
-  const WipedText content{std::move(text)};
+  const ErasedText content{std::move(text)};
   auto keys = ParseKeyFile(content.text);
   if (!keys.ok()) return DataLoss("token keys: ", path, ": ", keys.status().message());
   return keys;
@@ -130,7 +126,7 @@ absl::StatusOr<std::vector<StoredKey>> ReadKeyFile(const std::string& path) {
 absl::Status WriteKeyFile(const std::string& path, const std::vector<StoredKey>& keys) {
   // A temporary file left by a crash, or put there by somebody else, would keep its own mode.
   ::unlink((path + ".tmp").c_str());
-  const WipedText content{FormatKeyFile(keys)};
+  const ErasedText content{FormatKeyFile(keys)};
   return Annotate(WriteFileDurably(path, content.text, 0600), "token keys");
 }
 
