@@ -64,12 +64,6 @@ absl::Status LoadInlineKeys(const v1::InlineArms& arms, std::size_t n, const Cat
   return absl::OkStatus();
 }
 
-void Add(const CatalogueEntry& arm, ArmBlock& block) {
-  block.ids.push_back(arm.id);
-  block.arms.push_back(arm.features.data());
-  block.keys.insert(block.keys.end(), arm.keys.begin(), arm.keys.end());
-}
-
 absl::Status LoadInline(const v1::InlineArms& arms, const FeatureBounds& bounds, int arms_max,
                         const Catalogue& catalogue, ArmBlock& block) {
   const std::span<const double> features(arms.features().data(),
@@ -122,7 +116,7 @@ absl::Status LoadNames(const v1::CatalogueArms& arms, int arms_max, const Catalo
                       ShowText(arms.names(i)));
     }
     Prefetch(*arm);
-    Add(*arm, block);
+    AddArm(*arm, block);
   }
   return absl::OkStatus();
 }
@@ -140,7 +134,7 @@ absl::Status LoadIds(const v1::CatalogueArms& arms, int arms_max, const Catalogu
     const std::optional<CatalogueEntry> arm = catalogue.Find(id);
     if (!arm) return NotFound("arms.catalogue_arms.ids: the model's catalogue has no arm ", id);
     Prefetch(*arm);
-    Add(*arm, block);
+    AddArm(*arm, block);
   }
   return absl::OkStatus();
 }
@@ -154,7 +148,7 @@ absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const Cata
         const std::size_t n = rows.empty() ? catalogue.pages()[page]->size() : rows.size();
         fits = block.ids.size() + n <= static_cast<std::size_t>(arms_max);
         for (std::uint32_t i = 0; i < n && fits; ++i) {
-          Add(catalogue.At(page, rows.empty() ? i : rows[i]), block);
+          AddArm(catalogue.At(page, rows.empty() ? i : rows[i]), block);
         }
         return fits;
       });
@@ -167,7 +161,7 @@ absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const Cata
   return absl::OkStatus();
 }
 
-absl::Status CheckCount(std::string_view field, int found, int most) {
+absl::Status CheckQueryCount(std::string_view field, int found, int most) {
   if (found <= most) return absl::OkStatus();
   return InvalidArgument("arms.catalogue_query.", ToAbsl(field), ": at most ", most, ", got ",
                          found);
@@ -175,12 +169,19 @@ absl::Status CheckCount(std::string_view field, int found, int most) {
 
 }  // namespace
 
+void AddArm(const CatalogueEntry& arm, ArmBlock& block) {
+  block.ids.push_back(arm.id);
+  block.arms.push_back(arm.features.data());
+  block.keys.insert(block.keys.end(), arm.keys.begin(), arm.keys.end());
+}
+
 absl::Status CheckQuery(const v1::CatalogueQuery& query) {
-  BANDANA_RETURN_IF_ERROR(CheckCount("tags_any", query.tags_any_size(), kQueryTagsMax));
-  BANDANA_RETURN_IF_ERROR(CheckCount("tags_all", query.tags_all_size(), kQueryTagsMax));
-  BANDANA_RETURN_IF_ERROR(CheckCount("tags_none", query.tags_none_size(), kQueryTagsMax));
-  BANDANA_RETURN_IF_ERROR(CheckCount("excluded_ids", query.excluded_ids_size(), kQueryExcludedMax));
-  return CheckCount("excluded_names", query.excluded_names_size(), kQueryExcludedMax);
+  BANDANA_RETURN_IF_ERROR(CheckQueryCount("tags_any", query.tags_any_size(), kQueryTagsMax));
+  BANDANA_RETURN_IF_ERROR(CheckQueryCount("tags_all", query.tags_all_size(), kQueryTagsMax));
+  BANDANA_RETURN_IF_ERROR(CheckQueryCount("tags_none", query.tags_none_size(), kQueryTagsMax));
+  BANDANA_RETURN_IF_ERROR(
+      CheckQueryCount("excluded_ids", query.excluded_ids_size(), kQueryExcludedMax));
+  return CheckQueryCount("excluded_names", query.excluded_names_size(), kQueryExcludedMax);
 }
 
 bool IsForAll(const v1::CatalogueQuery& query) {

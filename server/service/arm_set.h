@@ -51,6 +51,8 @@ inline constexpr int kQueryTagsMax = 64;
 // Arms that one query excludes, by ids and by names.
 inline constexpr int kQueryExcludedMax = 1000;
 
+void AddArm(const CatalogueEntry& arm, ArmBlock& block);
+
 // Errors: INVALID_ARGUMENT too many of something.
 absl::Status CheckQuery(const v1::CatalogueQuery& query);
 // Whether all arms pass.

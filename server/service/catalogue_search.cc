@@ -31,12 +31,6 @@ void LookAtPages(const CatalogueSearch& search, ArmSearch& arms, std::vector<std
       });
 }
 
-void Add(const CatalogueEntry& arm, ArmBlock& block) {
-  block.ids.push_back(arm.id);
-  block.arms.push_back(arm.features.data());
-  block.keys.insert(block.keys.end(), arm.keys.begin(), arm.keys.end());
-}
-
 }  // namespace
 
 bool IsForSearch(const v1::ArmSet& arms, int arms_max, const Catalogue& catalogue) {
@@ -73,7 +67,7 @@ std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosteri
                                                      ArmScores& out) {
     block.Clear();
     for (const ArmPlace& place : places) {
-      Add(catalogue.At(pages[place.run], place.row), block);
+      AddArm(catalogue.At(pages[place.run], place.row), block);
     }
     search.named.Join(block);
     search.posterior.Score(search.whom, {.features = block.arms, .keys = block.keys}, scratch, out);
@@ -83,7 +77,7 @@ std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosteri
   scores.widths.clear();
   scores.scores.clear();
   for (const FoundArm& arm : found) {
-    Add(catalogue.At(pages[arm.place.run], arm.place.row), block);
+    AddArm(catalogue.At(pages[arm.place.run], arm.place.row), block);
     block.positions.push_back(arm.place.position);
     scores.means.push_back(arm.mean);
     scores.widths.push_back(arm.width);

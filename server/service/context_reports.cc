@@ -70,9 +70,9 @@ ReportedContext FromProto(const ResolvedModel& to, const v1::ContextReport& repo
   return out;
 }
 
-absl::StatusOr<OpenedReports<ReportedContext>> Open(ReportTargets& to,
-                                                    const v1::SubmitRequest& request,
-                                                    int reports_max) {
+absl::StatusOr<OpenedReports<ReportedContext>> OpenContexts(ReportTargets& to,
+                                                            const v1::SubmitRequest& request,
+                                                            int reports_max) {
   BANDANA_RETURN_IF_ERROR(CheckShape(to.first().spec().public_spec, request, reports_max));
   BANDANA_RETURN_IF_ERROR(RequirePolicy(request.policy_hash()));
   OpenedReports<ReportedContext> opened;
@@ -86,7 +86,7 @@ absl::StatusOr<OpenedReports<ReportedContext>> Open(ReportTargets& to,
 
 void SubmitContexts(ReportTargets& to, const v1::SubmitRequest& request, int reports_max,
                     v1::SubmitResponse& response, Finish finish) {
-  HandReports(to, Open(to, request, reports_max), ResultsOf(response), std::move(finish));
+  HandReports(to, OpenContexts(to, request, reports_max), ResultsOf(response), std::move(finish));
 }
 
 }  // namespace bandana::server

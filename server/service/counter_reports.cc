@@ -84,9 +84,9 @@ bool AllowUser(const OpenedCounter& opened) {
   return true;
 }
 
-absl::StatusOr<OpenedReports<ReportedCounter>> Open(ReportTargets& to,
-                                                    const v1::SubmitRequest& request, int steps_max,
-                                                    TokenCodec& tokens) {
+absl::StatusOr<OpenedReports<ReportedCounter>> OpenCounters(ReportTargets& to,
+                                                            const v1::SubmitRequest& request,
+                                                            int steps_max, TokenCodec& tokens) {
   BANDANA_RETURN_IF_ERROR(CheckShape(to.first(), request, steps_max));
   BANDANA_RETURN_IF_ERROR(RequirePolicy(request.policy_hash()));
   OpenedReports<ReportedCounter> opened;
@@ -109,7 +109,7 @@ absl::StatusOr<OpenedReports<ReportedCounter>> Open(ReportTargets& to,
 
 void SubmitCounters(ReportTargets& to, const v1::SubmitRequest& request, int steps_max,
                     TokenCodec& tokens, v1::SubmitResponse& response, Finish finish) {
-  HandReports(to, Open(to, request, steps_max, tokens), CounterResultsOf(response),
+  HandReports(to, OpenCounters(to, request, steps_max, tokens), CounterResultsOf(response),
               std::move(finish));
 }
 

@@ -11,15 +11,15 @@
 namespace bandana::server {
 namespace {
 
-struct Part {
+struct ContextPart {
   std::string name;
   int begin = 0;
   int size = 0;
 };
 
-std::vector<Part> PartsOf(const PublicSpec& rules) {
+std::vector<ContextPart> PartsOfContext(const PublicSpec& rules) {
   if (rules.features == nullptr) return {{"features", 0, rules.dimension}};
-  std::vector<Part> parts;
+  std::vector<ContextPart> parts;
   for (const FeatureBlock& block : rules.features->blocks()) {
     parts.push_back({block.name, block.begin, block.size});
   }
@@ -34,7 +34,7 @@ void Add(const std::string& name, const EffectShare& share, v1::ArmExplanation& 
   part.set_width(share.width);
 }
 
-EffectShare ShareOf(const Part& part, const NodePosterior& node, std::span<const double> x) {
+EffectShare ShareOf(const ContextPart& part, const NodePosterior& node, std::span<const double> x) {
   EffectShare share;
   double variance = 0;
   for (int i = part.begin; i < part.begin + part.size; ++i) {
@@ -93,12 +93,12 @@ void FillExplanations(const Explained& explained, NodePosterior& scratch,
   const std::vector<std::string> effects = explained.posterior.effect_names();
   if (!effects.empty()) return ByEffect(explained, effects, response);
   const NodePosterior& node = explained.posterior.Of(explained.whom, scratch);
-  const std::vector<Part> parts = PartsOf(explained.rules);
+  const std::vector<ContextPart> parts = PartsOfContext(explained.rules);
   const auto d = static_cast<std::size_t>(explained.rules.dimension);
   for (const int position : explained.ranking) {
     v1::ArmExplanation& out = *response.add_explanations();
     const std::span<const double> x(explained.arms.arms[static_cast<std::size_t>(position)], d);
-    for (const Part& part : parts) Add(part.name, ShareOf(part, node, x), out);
+    for (const ContextPart& part : parts) Add(part.name, ShareOf(part, node, x), out);
     TakeRounding(explained.means[static_cast<std::size_t>(position)], out);
   }
 }

@@ -19,14 +19,13 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "server/service/transport/aside.h"
+#include "server/service/transport/channel_time.h"
 
 namespace bandana::server {
 namespace {
 
 // Owners move when they are started anew; former addresses are not kept for ever.
 constexpr std::size_t kAddressesMax = 64;
-
-int Millis(absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds(d)); }
 
 // A connection of its own: a stream that waits on one holds up no other.
 std::shared_ptr<grpc::Channel> Connect(const std::string& address, const PeerIdentity& identity) {

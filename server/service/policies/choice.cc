@@ -98,7 +98,7 @@ bool IsPlainRanking(const Selecting& select) {
 
 absl::StatusOr<Chosen> RankByScore(const Offer& offer) {
   const std::vector<double>& scores = offer.scores.scores;
-  Chosen chosen{.ranking = RankArms(scores, RanksOf(offer.select.request), offer.key),
+  Chosen chosen{.ranking = bandana::RankArms(scores, RanksOf(offer.select.request), offer.key),
                 .propensities = {},
                 .agreed = {}};
   const double share = ShareOfBest(scores);

@@ -9,13 +9,12 @@
 #include "absl/time/time.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "server/service/transport/channel_time.h"
 
 namespace bandana::server {
 namespace {
 
 constexpr int kReadBytesMax = 64 * 1024;
-
-int Millis(absl::Duration d) { return static_cast<int>(absl::ToInt64Milliseconds(d)); }
 
 }  // namespace
 

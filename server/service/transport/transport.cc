@@ -29,7 +29,7 @@ constexpr std::size_t kFloodLookMax = 4096;  // of the newest
 constexpr std::chrono::milliseconds kFloodInterval(20);
 constexpr int kEmptyLooks = 16;  // in a row; about 3 us each
 
-std::string Millis(absl::Duration pause) {
+std::string RetryText(absl::Duration pause) {
   return absl::StrCat(std::max<std::int64_t>(
       1, absl::ToInt64Milliseconds(absl::Ceil(pause, absl::Milliseconds(1)))));
 }
@@ -119,7 +119,7 @@ bool UnaryCall::Admitted() {
   }
   const bool later = admittance.retry_after > absl::ZeroDuration();
   Refuse(static_cast<grpc::StatusCode>(admittance.status.raw_code()),
-         std::string(admittance.status.message()), later ? Millis(admittance.retry_after) : "");
+         std::string(admittance.status.message()), later ? RetryText(admittance.retry_after) : "");
   return false;
 }
 
