@@ -13,7 +13,6 @@ namespace {
 constexpr std::string_view kMark = "bdh3";
 constexpr std::string_view kDeferredMark = "bdd1";  // with when and in which epoch it was made
 constexpr std::size_t kWindowBytes = 2 * sizeof(double);
-constexpr std::size_t kIdentityBytes = 16;
 
 }  // namespace
 

@@ -20,8 +20,10 @@ struct Deferral {
   std::uint64_t epoch = 0;  // of the model
 };
 
+inline constexpr std::size_t kIdentityBytes = 16;
+
 struct Handle {
-  std::string identity;  // of the store, 16 bytes
+  std::string identity;  // of the store, kIdentityBytes
   DecisionNumber number = 0;
   PolicyId policy = 0;
   int ranks = 0;  // arms in the selection, [1, kTopKMax]

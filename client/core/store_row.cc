@@ -3,13 +3,13 @@
 #include <string_view>
 
 #include "client/core/cells.h"
+#include "client/core/handle.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
 namespace {
 
 constexpr std::int64_t kId = 1;
-constexpr std::size_t kIdentityBytes = 16;
 constexpr std::int64_t kRunsMax = std::int64_t{1} << 31;
 constexpr std::string_view kKeyCheck = "bandana device store";
 

@@ -65,7 +65,7 @@ std::vector<Section> SectionsOf(const PublicSpec& spec) {
 // docs/formats.md, section "policy hash", describes this text; a change of it is a change of the
 // format's number. Models without a counter keep format 1, so that what devices have agreed to and
 // spent under it stands.
-std::string CanonicalText(const PublicSpec& spec) {
+std::string PolicyText(const PublicSpec& spec) {
   const auto window = spec.reward_window.value_or(RewardWindowSpec{});
   int format = 1;
   std::string sections;
@@ -119,7 +119,7 @@ void MakeHere(PublicSpec& spec, const FieldChecks& checks) {
 
 }  // namespace
 
-Sha256Digest PublicSpec::PolicyHash() const { return Sha256Of(CanonicalText(*this)); }
+Sha256Digest PublicSpec::PolicyHash() const { return Sha256Of(PolicyText(*this)); }
 
 absl::StatusOr<PublicSpec> ParsePublicSpec(const v1::GetModelResponse& response) {
   std::vector<ConfigError> errors;

@@ -12,7 +12,7 @@
 namespace bandana::lab {
 namespace {
 
-std::string NameOf(const Cell& cell) {
+std::string CellName(const Cell& cell) {
   std::string name = absl::StrCat(cell.algorithm, " (", cell.label, ")");
   if (cell.epsilon.has_value()) absl::StrAppend(&name, " at epsilon ", *cell.epsilon);
   return absl::StrCat(name, ", seed ", cell.seed);
@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<CellResult>> RunCells(RunFunction run, const std::vec
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
       const std::lock_guard lock(mutex);
       if (!result.ok()) {
-        if (failure.ok()) failure = Annotate(result.status(), NameOf(cells[i]));
+        if (failure.ok()) failure = Annotate(result.status(), CellName(cells[i]));
         next = cells.size();
         return;
       }

@@ -15,7 +15,7 @@
 namespace bandana::audit {
 namespace {
 
-constexpr int kDimension = 3;
+constexpr int kJointDimension = 3;
 
 RawInteraction EventAt(std::uint64_t step, Neighbour neighbour) {
   if (step > 1) return RawInteraction({0, 0.6, 0.8}, 0.5);
@@ -33,7 +33,7 @@ absl::StatusOr<Attack> AttackJointCounter(const Claim& claim, CounterKind kind, 
     BANDANA_ASSIGN_OR_RETURN(epsilon, GaussianEpsilon({mu.value / declared}, claim.delta));
   }
   const std::uint64_t steps = kind == CounterKind::kEpochs ? 128 : 16;
-  BANDANA_ASSIGN_OR_RETURN(JointCounter counter, JointCounter::Create({.dimension = kDimension,
+  BANDANA_ASSIGN_OR_RETURN(JointCounter counter, JointCounter::Create({.dimension = kJointDimension,
                                                                        .epsilon = epsilon,
                                                                        .delta = claim.delta,
                                                                        .kind = kind,

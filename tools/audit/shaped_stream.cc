@@ -18,7 +18,7 @@ namespace bandana::audit {
 namespace {
 
 constexpr int kUsers = 3;
-constexpr std::uint64_t kSteps = 16;
+constexpr std::uint64_t kShapedSteps = 16;
 constexpr double kFeatures[] = {0.6, 0.8};
 
 // Rewards in [-1, 1]: mid is 0, L B / 2 is 1.
@@ -44,8 +44,8 @@ absl::StatusOr<Attack> AttackShapedCounter(const Claim& claim, StepAddress addre
                                                   .dimension = kUsers * std::size(kFeatures),
                                                   .norm_bound = 1,
                                                   .rho = {mu.value * mu.value / 2},
-                                                  .horizon = kSteps,
-                                                  .step_cap = kSteps}));
+                                                  .horizon = kShapedSteps,
+                                                  .step_cap = kShapedSteps}));
   return MakeLinearAttack(
       [shape = std::move(shape), design = std::move(design), address](
           Neighbour neighbour, BitSource& bits) -> absl::StatusOr<std::vector<double>> {
@@ -53,7 +53,7 @@ absl::StatusOr<Attack> AttackShapedCounter(const Claim& claim, StepAddress addre
         CounterEncoder encoder(design);
         std::vector<double> seen;  // every node has the same noise: no whitening
         std::vector<std::int64_t> before;
-        for (std::uint64_t t = 1; t <= kSteps; ++t) {
+        for (std::uint64_t t = 1; t <= kShapedSteps; ++t) {
           const bool replaced = t == 1 && neighbour == Neighbour::kQ;
           BANDANA_ASSIGN_OR_RETURN(
               const ClippedIncrement increment,

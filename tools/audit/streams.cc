@@ -18,14 +18,14 @@
 namespace bandana::audit {
 namespace {
 
-constexpr std::uint64_t kSteps = 16;
+constexpr std::uint64_t kStreamSteps = 16;
 constexpr std::uint64_t kShortSteps = 2;
-constexpr std::size_t kDimension = 2;
+constexpr std::size_t kStreamDimension = 2;
 // The increment that is replaced, P's; Q has its opposite: 2 apart, twice the bound of 1.
-constexpr double kEvent[kDimension] = {0.6, 0.8};
-constexpr double kOpposite[kDimension] = {-0.6, -0.8};
+constexpr double kEvent[kStreamDimension] = {0.6, 0.8};
+constexpr double kOpposite[kStreamDimension] = {-0.6, -0.8};
 // All the others, of both.
-constexpr double kOther[kDimension] = {0.28, -0.5};
+constexpr double kOther[kStreamDimension] = {0.28, -0.5};
 
 // The stream's mu is the claim's, by the exact Gaussian curve. A ledger that reads rho = mu^2 / 2
 // by the zCDP conversion states more than this: the attack is against the sharper number.
@@ -33,7 +33,7 @@ absl::StatusOr<CounterDesign> Design(const Claim& claim, CounterKind kind, std::
                                      double column_share) {
   BANDANA_ASSIGN_OR_RETURN(const Mu mu, CalibrateGaussian(claim.epsilon, claim.delta));
   return CounterDesign::Create({.kind = kind,
-                                .dimension = kDimension,
+                                .dimension = kStreamDimension,
                                 .norm_bound = 1,
                                 .rho = {mu.value * mu.value / 2 / column_share},
                                 .horizon = steps,
@@ -42,7 +42,7 @@ absl::StatusOr<CounterDesign> Design(const Claim& claim, CounterKind kind, std::
 
 // A stream on which the replaced event costs the most.
 struct Course {
-  std::uint64_t steps = kSteps;
+  std::uint64_t steps = kStreamSteps;
   std::uint64_t event = 1;  // the longest column is the first one
 };
 Course CourseOf(CounterKind kind) {
@@ -92,7 +92,7 @@ absl::StatusOr<std::shared_ptr<const Increments>> ClipAll(const IncrementGrid& g
 // then the projection is the likelihood ratio only so.
 void Whiten(const CounterDesign& design, const CounterRelease& release, std::vector<double>& out) {
   for (std::size_t i = 0; i < release.values.size(); ++i) {
-    const std::uint64_t variance = design.noise(release.step, i / kDimension).sigma_squared();
+    const std::uint64_t variance = design.noise(release.step, i / kStreamDimension).sigma_squared();
     out.push_back(static_cast<double>(release.values[i]) /
                   std::sqrt(static_cast<double>(variance)));
   }
@@ -134,18 +134,19 @@ absl::StatusOr<Attack> AttackCounter(const Claim& claim, CounterKind kind, Colum
 }
 
 absl::StatusOr<Attack> AttackLastEstimate(const Claim& claim, CounterKind kind) {
-  BANDANA_ASSIGN_OR_RETURN(CounterDesign design, Design(claim, kind, kSteps, 1));
+  BANDANA_ASSIGN_OR_RETURN(CounterDesign design, Design(claim, kind, kStreamSteps, 1));
   return AttackStream(std::move(design), 1, View::kLastEstimate);
 }
 
 absl::StatusOr<Attack> AttackFreshNoiseTree(const Claim& claim) {
-  BANDANA_ASSIGN_OR_RETURN(CounterDesign design, Design(claim, CounterKind::kTree, kSteps, 1));
+  BANDANA_ASSIGN_OR_RETURN(CounterDesign design,
+                           Design(claim, CounterKind::kTree, kStreamSteps, 1));
   return MakeLinearAttack(
       [design = std::move(design)](Neighbour neighbour,
                                    BitSource& bits) -> absl::StatusOr<std::vector<double>> {
         const double event = static_cast<double>(design.grid().norm_bound);
-        std::vector<double> estimates(kSteps, neighbour == Neighbour::kP ? event : -event);
-        for (std::uint64_t t = 1; t <= kSteps; ++t) {
+        std::vector<double> estimates(kStreamSteps, neighbour == Neighbour::kP ? event : -event);
+        for (std::uint64_t t = 1; t <= kStreamSteps; ++t) {
           // One node for every set bit of t.
           for (int node = 0; node < std::popcount(t); ++node) {
             BANDANA_ASSIGN_OR_RETURN(const std::int64_t noise, design.noise(t, 0).Sample(bits));

@@ -112,7 +112,7 @@ void Take(const Value& value, Seen& seen) {
 }
 
 // In the text format, where an escape may stand for any byte.
-std::string Quoted(std::string_view text) { return OneLine(QuotedText(text)); }
+std::string QuotedLine(std::string_view text) { return OneLine(QuotedText(text)); }
 
 // Whether a list of values may name it.
 bool Listable(std::string_view text) {
@@ -127,7 +127,7 @@ std::string Vocabulary(const Seen& seen) {
   }
   std::string text;
   for (const auto& [value, times] : seen.texts) {
-    absl::StrAppend(&text, text.empty() ? "" : " ", "values: ", Quoted(value));
+    absl::StrAppend(&text, text.empty() ? "" : " ", "values: ", QuotedLine(value));
   }
   return text + " }";
 }
@@ -212,7 +212,7 @@ void Write(const std::string& part, const Fields& fields, v1::FeatureSchema& sch
     const std::string kind = Kind(name, seen);
     // The comment, where there is one, comes after the closing brace.
     const std::size_t comment = kind.find("  #");
-    const std::string field = absl::StrCat(part, " { name: ", Quoted(name), " ",
+    const std::string field = absl::StrCat(part, " { name: ", QuotedLine(name), " ",
                                            absl::string_view(kind).substr(0, comment), " }");
     v1::FeatureSchema with = schema;
     google::protobuf::TextFormat::Parser parser;
@@ -221,7 +221,8 @@ void Write(const std::string& part, const Fields& fields, v1::FeatureSchema& sch
       why = parser.MergeFromString(field, &with) ? Mistake(with) : "cannot be written";
     }
     if (!why.empty()) {
-      absl::StrAppend(&text, "  # ", part, " ", Quoted(name), ": ", OneLine(why), ", left out\n");
+      absl::StrAppend(&text, "  # ", part, " ", QuotedLine(name), ": ", OneLine(why),
+                      ", left out\n");
       continue;
     }
     schema = std::move(with);

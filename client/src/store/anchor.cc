@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/core/handle.h"
 #include "common/base/bytes.h"
 #include "common/base/file.h"
 #include "common/base/sha256.h"
@@ -18,7 +19,6 @@ namespace bandana::device {
 namespace {
 
 constexpr std::string_view kMagic = "bdanchr1";
-constexpr std::size_t kIdentityBytes = 16;
 constexpr std::size_t kHashBytes = 32;
 constexpr std::size_t kMarkBytes = kMagic.size() + kIdentityBytes + 4 * 8 + kHashBytes;
 constexpr std::size_t kChecksumBytes = 8;

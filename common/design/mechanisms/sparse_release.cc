@@ -12,9 +12,9 @@
 namespace bandana {
 namespace {
 
-class Sparse final : public ServerMechanism {
+class SparseMechanism final : public ServerMechanism {
  public:
-  explicit Sparse(const Fliphat& part) : part_(part) {}
+  explicit SparseMechanism(const Fliphat& part) : part_(part) {}
 
   const Fliphat* sparse() const override { return &part_; }
   // All that an episode's sums and their noise depend on.
@@ -62,7 +62,7 @@ MadeServerMechanism MakeSparseRelease(const ModelSpec& spec) {
                                             .reward_abs_max = ResidualAbsMax(spec),
                                             .context_stddev = spec.sparse->context_stddev,
                                             .context_abs_max = spec.sparse->context_abs_max}));
-  return std::make_shared<Sparse>(fliphat);
+  return std::make_shared<SparseMechanism>(fliphat);
 }
 
 }  // namespace bandana

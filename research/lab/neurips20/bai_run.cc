@@ -23,7 +23,7 @@ struct BestArmTask {
   LilUcb::Variant variant = LilUcb::Variant::kHeuristic;
 };
 
-absl::StatusOr<BestArmTask> TakeTask(const Cell& cell) {
+absl::StatusOr<BestArmTask> TakeBestArmTask(const Cell& cell) {
   BANDANA_ASSIGN_OR_RETURN(Settings settings, SettingsOf(cell));
   BestArmTask task;
   task.world.seed = cell.seed;
@@ -41,7 +41,7 @@ absl::StatusOr<BestArmTask> TakeTask(const Cell& cell) {
 }  // namespace
 
 absl::StatusOr<CellResult> RunBestArm(const Cell& cell) {
-  BANDANA_ASSIGN_OR_RETURN(const BestArmTask task, TakeTask(cell));
+  BANDANA_ASSIGN_OR_RETURN(const BestArmTask task, TakeBestArmTask(cell));
   BANDANA_ASSIGN_OR_RETURN(const ArmSequence world, ArmSequence::Create(task.world));
   BANDANA_ASSIGN_OR_RETURN(NumberChannel channel,
                            NumberChannel::Create({.label = cell.label,

@@ -23,7 +23,7 @@ struct ConvexTask {
   LossShape shape = LossShape::kCone;
 };
 
-absl::StatusOr<ConvexTask> TakeTask(const Cell& cell) {
+absl::StatusOr<ConvexTask> TakeConvexTask(const Cell& cell) {
   BANDANA_ASSIGN_OR_RETURN(Settings settings, SettingsOf(cell));
   ConvexTask task;
   BANDANA_ASSIGN_OR_RETURN(task.domain.dimension, settings.TakeInt("dimension", 2, 1, 256));
@@ -86,7 +86,7 @@ double FeedbackOf(const ConvexPlay& play, const std::vector<double>& values, dou
 }  // namespace
 
 absl::StatusOr<CellResult> RunConvex(const Cell& cell) {
-  BANDANA_ASSIGN_OR_RETURN(const ConvexTask task, TakeTask(cell));
+  BANDANA_ASSIGN_OR_RETURN(const ConvexTask task, TakeConvexTask(cell));
   BANDANA_ASSIGN_OR_RETURN(const ConvexLosses losses,
                            ConvexLosses::Create({.shape = task.shape,
                                                  .dimension = task.domain.dimension,

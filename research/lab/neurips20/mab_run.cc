@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<double>> GapsOf(const std::string& text, const Cell& 
   return gaps;
 }
 
-absl::StatusOr<ArmsTask> TakeTask(const Cell& cell) {
+absl::StatusOr<ArmsTask> TakeArmsTask(const Cell& cell) {
   BANDANA_ASSIGN_OR_RETURN(Settings settings, SettingsOf(cell));
   ArmsTask task;
   BANDANA_ASSIGN_OR_RETURN(task.arms, settings.TakeInt("arms", 10, 1, 1000));
@@ -142,7 +142,7 @@ absl::Status PlayArms(const Cell& cell, const ArmsTask& task, double gap, int re
 }  // namespace
 
 absl::StatusOr<CellResult> RunArms(const Cell& cell) {
-  BANDANA_ASSIGN_OR_RETURN(const ArmsTask task, TakeTask(cell));
+  BANDANA_ASSIGN_OR_RETURN(const ArmsTask task, TakeArmsTask(cell));
   CellResult worst;
   for (const double gap : task.gaps) {
     CellResult result{.cell = cell};

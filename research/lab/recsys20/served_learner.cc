@@ -102,13 +102,13 @@ absl::StatusOr<ServedMechanism> BestCounter(const World& world, const LearnerOpt
 absl::StatusOr<ServedMechanism> Planned(const World& world, const LearnerOptions& options,
                                         const ServedMechanism& asked);
 
-using Choose = absl::StatusOr<ServedMechanism> (*)(const World& world,
-                                                   const LearnerOptions& options,
-                                                   const ServedMechanism& asked);
+using ChooseMechanism = absl::StatusOr<ServedMechanism> (*)(const World& world,
+                                                            const LearnerOptions& options,
+                                                            const ServedMechanism& asked);
 struct LabelRow {
   std::string_view label;
   ServedMechanism mechanism;
-  Choose choose = nullptr;  // in its place, from it
+  ChooseMechanism choose = nullptr;  // in its place, from it
 };
 constexpr LabelRow kLabels[] = {
     {"non-private", {.whole_range = true}},
