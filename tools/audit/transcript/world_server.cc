@@ -151,7 +151,9 @@ absl::Status WorldServer::PutArms(server::HostedModel& model) const {
   return model.PutArms(put, &response);
 }
 
-server::HostedModel& WorldServer::model() { return *models_->FindOwned(options_.spec->public_spec.name); }
+server::HostedModel& WorldServer::model() {
+  return *models_->FindOwned(options_.spec->public_spec.name);
+}
 
 std::vector<std::shared_ptr<server::HostedModel>> WorldServer::models() const {
   std::vector<std::shared_ptr<server::HostedModel>> models;
@@ -188,7 +190,7 @@ server::ServerView WorldServer::View(server::ModelRegistry& registry, ModelWatch
   return view;
 }
 
-void WorldServer::RecordReadingsOf(const server::HostedModel& model) {
+void WorldServer::RecordReadingsOf(const server::ServedModel& model) {
   recorder_.Message(Observer::kOthers, "GetStats", model.Stats());
   recorder_.Message(Observer::kOthers, "GetLedger", model.Ledger());
   recorder_.Number(Observer::kOthers, "log queue", model.log_queue());

@@ -72,7 +72,7 @@ class WorldServer {
   // The key of both servers; empty: there is one, which makes its own.
   std::string NoiseKeyFile() const;
   absl::Status PutArms(server::HostedModel& model) const;
-  void RecordReadingsOf(const server::HostedModel& model);
+  void RecordReadingsOf(const server::ServedModel& model);
   server::ServerView View(server::ModelRegistry& registry, ModelWatches& watches);
 
   const WorldServerOptions options_;
