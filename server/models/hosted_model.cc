@@ -95,7 +95,7 @@ absl::Status Model::Start() {
   if (former_windows) BANDANA_RETURN_IF_ERROR(AppendAndWait(CloseRecord{.early = true}).status());
   if (opening) BANDANA_RETURN_IF_ERROR(AppendAndWait(*std::move(opening)).status());
   // PROOF: forgetting begin
-  // What follows counts from now on, by the present half-life. On a full disk the loop tries again.
+  // Later events count from now on, by the present half-life. On a full disk the loop tries again.
   if (const absl::Time now = clock_.Now(); fades <= now) {
     const absl::Status faded = AppendAndWait(FadeRecord{now, spec_.half_life}).status();
     if (!faded.ok()) warn_(absl::StrCat("half_life: ", faded.message()));

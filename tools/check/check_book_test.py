@@ -177,6 +177,10 @@ class EnglishTest(Tree):
             for page in ["# A\n\n{}\n", "Text.\n\n- {}\n", "1. {}\n", "| a |\n|---|\n| {} |\n"]:
                 self.assertEqual(len(self.problems(page.format(words), "docs/a.md")), 1, page.format(words))
 
+    def test_a_fence_begins_a_comment_anew(self):
+        for fence in ["// PROOF: tree begin", "// --- changes behaviour ---"]:
+            self.assertEqual(len(self.problems(f"{fence}\n// What it does.\n", "server/a.cc")), 1, fence)
+
     def test_headings_may_begin_with_what(self):
         for page in ["## What runs\n", "- **What it costs.** Little.\n", "*What holds.* All of it.\n"]:
             self.assertEqual(self.problems(page, "docs/a.md"), [], page)

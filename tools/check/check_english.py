@@ -49,7 +49,8 @@ def paragraphs(path, text):
         lines = {number: line[line.index("//"):] for number, line in enumerate(kept.splitlines(), 1) if "//" in line}
         # A comment beside code begins anew on every line of code.
         code = {number for number, line in enumerate(text.splitlines(), 1) if not line.lstrip().startswith("//")}
-        start, blank = None, re.compile(r"^//+\s*$")
+        # Fences of proofs and heads of groups stand by themselves.
+        start, blank = None, re.compile(r"^//+\s*(?:PROOF: .*|---.*)?$")
     first, words = 0, []
     for number in sorted(lines) + [0]:
         line = lines.get(number, "")

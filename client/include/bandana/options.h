@@ -72,7 +72,7 @@ struct ClientOptions {
   Leave leave = Leave::kWhenDue;
 
   // --- changes behaviour ---
-  // What Report does when the outbound queue is full.
+  // The action of Report when the outbound queue is full.
   enum class WhenFull { kBlock, kDrop };
   WhenFull when_full = WhenFull::kBlock;
   // Most reports that wait to be acknowledged, [1, 1e6]. Larger survives longer outages and takes

@@ -18,7 +18,7 @@ constexpr std::string_view kClicks =
 models {
   name: "clicks"
 
-  # What the application sends in `context` and of each arm, by name (docs/design/features.md). Replace these fields by
+  # Values that the application sends in `context` and of each arm (docs/design/features.md). Replace these fields by
   # yours; `bandana-ctl features fit EXAMPLES.jsonl` proposes some.
   features {
     bias: true                     # the click rate that everything has
@@ -27,7 +27,7 @@ models {
     arm { name: "category" categorical { hash_bits: 4 } }
     arm { name: "age_hours" numeric { low: 0.1 high: 1000 log: true } }
     arm { name: "tags" set { hash_bits: 4 } }
-    # What one context likes and another does not: without a cross, all contexts rank alike.
+    # Crosses tell what one context likes from what another does: without them, all contexts rank alike.
     crosses { a: "device" b: "category" }
     crosses { a: "hour" b: "category" }
   }
