@@ -11,23 +11,23 @@
 namespace bandana::device {
 namespace {
 
-constexpr std::size_t kOwner = 2;
-constexpr std::size_t kState = 3;
-constexpr std::size_t kContent = 7;
+constexpr std::size_t kReportOwner = 2;
+constexpr std::size_t kReportState = 3;
+constexpr std::size_t kReportContent = 7;
 
 std::int64_t ToMicros(absl::Time time) { return absl::ToUnixMicros(time); }
 absl::Time FromMicros(std::int64_t micros) { return absl::FromUnixMicros(micros); }
 
 // None of bytes that are no content.
-std::optional<ReportRow> Read(Record& row) {
+std::optional<ReportRow> ReadReport(Record& row) {
   ReportRow report = {.number = IntegerAt(row, 0),
                       .policy = IntegerAt(row, 1),
-                      .owner = IntegerAt(row, kOwner),
-                      .state = static_cast<ReportState>(IntegerAt(row, kState)),
+                      .owner = IntegerAt(row, kReportOwner),
+                      .state = static_cast<ReportState>(IntegerAt(row, kReportState)),
                       .wake_at = FromMicros(IntegerAt(row, 4)),
                       .due_at = FromMicros(IntegerAt(row, 5)),
                       .user = BytesAt(row, 6)};
-  const SecretBytes content(TakeBytes(row, kContent));
+  const SecretBytes content(TakeBytes(row, kReportContent));
   ByteReader reader(content.get());
   report.token = std::string(reader.Block());
   report.features = std::string(reader.Block());
@@ -67,7 +67,7 @@ absl::Status ReportRows::Load() {
   envelopes_.clear();
   wakes_.clear();
   rows_->Scan(Table::kReports, {}, [this](Record& row) {
-    const auto report = Read(row);
+    const auto report = ReadReport(row);
     if (!report) {
       rows_->Fail(Damaged());
       return false;
@@ -105,15 +105,15 @@ void ReportRows::PutEnvelope(DecisionNumber number, const Envelope& envelope) {
   auto row = rows_->Get(Table::kReports, {number});
   if (!row) return;
   Note(number, envelope);
-  (*row)[kOwner] = envelope.owner;
-  (*row)[kState] = static_cast<std::int64_t>(envelope.state);
+  (*row)[kReportOwner] = envelope.owner;
+  (*row)[kReportState] = static_cast<std::int64_t>(envelope.state);
   rows_->Put(Table::kReports, *std::move(row));
 }
 
 std::optional<ReportRow> ReportRows::Find(DecisionNumber number) {
   auto row = rows_->Get(Table::kReports, {number});
   if (!row) return std::nullopt;
-  auto report = Read(*row);
+  auto report = ReadReport(*row);
   if (!report) rows_->Fail(Damaged());
   return report;
 }

@@ -8,11 +8,11 @@
 namespace bandana::device {
 namespace {
 
-constexpr std::size_t kOwner = 2;
+constexpr std::size_t kStreamOwner = 2;
 constexpr std::size_t kAcknowledged = 8;
-constexpr std::size_t kState = 9;
+constexpr std::size_t kStreamState = 9;
 
-StreamRow Read(const Record& row) {
+StreamRow ReadStream(const Record& row) {
   return {.id = IntegerAt(row, 0),
           .policy = IntegerAt(row, 1),
           .owner = IntegerAt(row, 2),
@@ -54,7 +54,7 @@ absl::Status StreamRows::Load(bool verify) {
   streams_.clear();
   of_user_.clear();
   rows_->Scan(Table::kStreams, {}, [this](Record& row) {
-    StreamRow stream = Read(row);
+    StreamRow stream = ReadStream(row);
     of_user_[{stream.policy, stream.user}].insert(stream.id);
     streams_[stream.id] = std::move(stream);
     return true;
@@ -107,7 +107,7 @@ absl::StatusOr<SecretBytes> StreamRows::State(const StreamRow& row) {
   auto stored = Stored(row.id);
   BANDANA_RETURN_IF_ERROR(rows_->failure());
   if (!stored) return SecretBytes();
-  SecretBytes state(TakeBytes(*stored, kState));
+  SecretBytes state(TakeBytes(*stored, kStreamState));
   if (CountAt(*stored, 7) != row.step) {
     return DataLoss("device store: a stream row is of another step");
   }
@@ -185,7 +185,7 @@ void StreamRows::Adopt(OwnerId owner, PolicyId policy, const std::set<OwnerId>& 
     auto stored = Stored(id);
     if (!stored) continue;
     row.owner = owner;
-    (*stored)[kOwner] = owner;
+    (*stored)[kStreamOwner] = owner;
     rows_->Put(Table::kStreams, *std::move(stored));
   }
 }

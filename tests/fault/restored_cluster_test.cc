@@ -97,7 +97,8 @@ class RestoredClusterTest : public SharedDatabaseTest {
     for (const char* name : {"a", "b", "c"}) {
       if (Registry(name) == nullptr) continue;
       ASSERT_TRUE(Eventually([&] {
-        const auto owner = Owned(), model = Model(name);
+        const auto owner = Owned();
+        const auto model = Model(name);
         return owner != nullptr && model != nullptr &&
                model->posterior()->version() == owner->Stats().log_sequence();
       })) << name;
