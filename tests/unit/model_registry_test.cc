@@ -302,7 +302,11 @@ TEST_F(ModelRegistryTest, ManyImportsAtOnceKeepNamesAndNumbersInBounds) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(made, 2) << "models_max is 3";
   EXPECT_EQ(Folders().size(), 3);
-  for (const auto& model : registry_->List()) EXPECT_EQ(StatisticsOf(*model)[0].events, 5);
+  for (const auto& model : registry_->List()) {
+    const auto owned = registry_->FindOwned(model->spec().public_spec.name);
+    ASSERT_NE(owned, nullptr);
+    EXPECT_EQ(StatisticsOf(*owned)[0].events, 5);
+  }
 }
 
 TEST_F(ModelRegistryTest, BadImportsLeaveNothingBehind) {
