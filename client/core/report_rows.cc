@@ -59,7 +59,7 @@ SecretBytes ContentOf(const ReportRow& row) {
   return SecretBytes(std::move(content));
 }
 
-absl::Status Damaged() { return DataLoss("device store: a report row is damaged"); }
+absl::Status DamagedReport() { return DataLoss("device store: a report row is damaged"); }
 
 }  // namespace
 
@@ -69,7 +69,7 @@ absl::Status ReportRows::Load() {
   rows_->Scan(Table::kReports, {}, [this](Record& row) {
     const auto report = ReadReport(row);
     if (!report) {
-      rows_->Fail(Damaged());
+      rows_->Fail(DamagedReport());
       return false;
     }
     Note(report->number, {report->policy, report->owner, report->state, ToMicros(report->wake_at),
@@ -114,7 +114,7 @@ std::optional<ReportRow> ReportRows::Find(DecisionNumber number) {
   auto row = rows_->Get(Table::kReports, {number});
   if (!row) return std::nullopt;
   auto report = ReadReport(*row);
-  if (!report) rows_->Fail(Damaged());
+  if (!report) rows_->Fail(DamagedReport());
   return report;
 }
 

@@ -39,8 +39,12 @@ class WriterTest : public ::testing::Test {
     ASSERT_THAT(tables, IsOk());
     writer_ = std::make_unique<Writer>(*std::move(tables));
   }
+  // Opens the store and reads the answers that it keeps of model m.
   absl::Status OpenStatus(const MemoryRows::Content& content) {
-    return Tables::Create(std::make_unique<MemoryRows>(content), MakeTestSealer).status();
+    auto tables = Tables::Create(std::make_unique<MemoryRows>(content), MakeTestSealer);
+    if (!tables.ok()) return tables.status();
+    (*tables)->kept().Of("m");
+    return (*tables)->rows().failure();
   }
   void Write(const Writer::Operation& operation) {
     std::vector<Writer::Entry> entries;
