@@ -102,6 +102,6 @@ function(bandana_warnings target)
   target_compile_options(${target} PRIVATE -pthread -Wall -Wextra -Wno-sign-compare -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     -Werror=unused-result $<$<BOOL:${BANDANA_WERROR}>:-Werror>)
   if(NOT BANDANA_WERROR)
-    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow -Wno-maybe-uninitialized>)
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow -Wno-array-bounds -Wno-maybe-uninitialized>)
   endif()
 endfunction()
