@@ -274,7 +274,7 @@ TEST_F(ExportStreamsTest, AReaderThatStopsDoesNotHoldTheModel) {
   v1::Chunk chunk;
   ASSERT_TRUE(reader->Read(&chunk));
   ASSERT_GT(chunk.header().bytes(), 12 << 20);
-  // It reads no more for now. Delete waits ten seconds for whoever holds the model.
+  // The reader pauses here. Delete waits ten seconds for whoever holds the model.
   const absl::Time begin = absl::Now();
   Report(*registry_->FindOwned("m"), next_++);
   ASSERT_THAT(registry_->Delete("m"), IsOk());

@@ -36,14 +36,14 @@ struct ModelHere {
   enum class Role : std::uint8_t { kAbsent, kOwner, kFollower };
   Role role = Role::kAbsent;
   bool configured = false;  // else it was made at run time
-  // Absent ones:
+  // Absent models have:
   bool passes = false;   // what keeps it from being opened may end without anybody's doing
   bool opening = false;  // somebody opens it
   bool differs = false;  // its owner computes something else
-  // Of an owner:
+  // Owners have:
   std::int64_t term = 0;
   bool retired = false;  // it was to be handed over, and could not be followed
-  // Of a follower:
+  // Followers have:
   bool knows = false;  // it may be owned here as far as others are concerned
   bool stale = false;  // it must be opened anew to go on
 };
