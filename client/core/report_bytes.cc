@@ -1,6 +1,6 @@
 #include "client/core/report_bytes.h"
 
-#include "client/core/wire_writer.h"
+#include "common/base/wire_writer.h"
 
 namespace bandana::device {
 namespace {

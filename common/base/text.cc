@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
+#include "common/base/utf8.h"
 
 namespace bandana {
 namespace {
@@ -14,22 +15,6 @@ namespace {
 constexpr std::string_view kMark = "\xEF\xBB\xBF";
 
 unsigned ByteOf(char c) { return static_cast<unsigned char>(c); }
-
-// The bytes of the character at the front of `text`, which is not empty; 0 when it is none.
-std::size_t CharacterBytes(std::string_view text) {
-  const unsigned first = ByteOf(text[0]);
-  if (first < 0x80) return 1;
-  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < bytes) return 0;
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((ByteOf(text[i]) & 0xC0) != 0x80) return 0;
-  }
-  // Longer than needed, a surrogate, or above U+10FFFF.
-  const unsigned second = ByteOf(text[1]);
-  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0)) return 0;
-  if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90)) return 0;
-  return bytes;
-}
 
 std::string EscapeOf(char c) {
   if (c == '\n') return "\\n";
@@ -99,15 +84,6 @@ TextFault FaultAt(std::string_view text, std::size_t at) {
 }
 
 }  // namespace
-
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t bytes = CharacterBytes(text);
-    if (bytes == 0) return false;
-    text.remove_prefix(bytes);
-  }
-  return true;
-}
 
 std::string OneLine(std::string_view text) {
   return Escape(text, [](std::string_view character) {

@@ -11,8 +11,6 @@
 
 namespace bandana {
 
-bool IsUtf8(std::string_view text);
-
 // A control character of ASCII: below the space, or DEL.
 inline bool IsControl(char c) { return (c >= 0 && c < ' ') || c == 0x7F; }
 

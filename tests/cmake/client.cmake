@@ -78,7 +78,7 @@ if(EXISTS /usr/include/wasm32-wasi/c++/v1)
   list(TRANSFORM counter_sources PREPEND common/mechanisms/counters/)
   add_test(NAME core_for_wasm_test COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/wasm/core_for_wasm.sh ${PROJECT_SOURCE_DIR} ${core_sources} ${counter_sources}
     client/core/stand_in/plain_sha256.cc client/core/stand_in/sha256.cc client/core/stand_in/system_bits.cc common/accounting/composition.cc
-    common/accounting/gaussian.cc common/accounting/mills.cc common/accounting/zcdp.cc common/base/check.cc common/mechanisms/feature_ball.cc
+    common/accounting/gaussian.cc common/accounting/mills.cc common/accounting/zcdp.cc common/base/check.cc common/base/utf8.cc common/base/wire_reader.cc common/mechanisms/feature_ball.cc
     common/mechanisms/hybrid_design.cc common/random/bit_source.cc common/random/discrete_gaussian.cc common/random/samplers.cc)
   set_tests_properties(core_for_wasm_test PROPERTIES LABELS unit TIMEOUT 300)
 endif()

@@ -10,7 +10,7 @@
 
 #include "bandana/v1/recommender.pb.h"
 #include "client/core/report_bytes.h"
-#include "client/core/wire_writer.h"
+#include "common/base/wire_writer.h"
 
 namespace bandana::device {
 namespace {

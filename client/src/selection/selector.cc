@@ -11,7 +11,7 @@
 #include "client/src/selection/named_arms.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/base/text.h"
+#include "common/base/utf8.h"
 #include "common/mechanisms/centred_window.h"
 #include "common/random/bit_source.h"
 

@@ -4,6 +4,7 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/base/utf8.h"
 
 namespace bandana {
 namespace {

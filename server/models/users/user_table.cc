@@ -11,7 +11,7 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/base/text.h"
+#include "common/base/utf8.h"
 #include "common/design/coupling_table.h"
 #include "common/design/files/users_tsv.h"
 #include "common/design/user_nodes.h"

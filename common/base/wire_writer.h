@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace bandana::device {
+namespace bandana {
 
 // Appends fields to `out`, which outlives it. Numbers of fields are in [1, 15]. Fields without
 // presence are left out when they have their default, as protobuf does.
@@ -70,4 +70,4 @@ class WireWriter {
   std::string& out_;
 };
 
-}  // namespace bandana::device
+}  // namespace bandana
