@@ -369,6 +369,12 @@ class HeadersTest(Tree):
         self.assertEqual(len(self.problems("#pragma once\nstruct A { std::string s; };\n")), 1)
         self.assertEqual(len(self.problems("struct A {};\n")), 1, "a second include must do nothing")
 
+    def test_the_stand_in_stands_in_for_its_own_test_alone(self):
+        self.write("build/compile_commands.json", json.dumps([
+            {"file": os.path.join(self.root, name), "command": f"c++ {flags} -o a.o -c a.cc"}
+            for name, flags in [("tests/a.cc", "-I/x/tests/support"), ("tests/b.cc", "-I/x/client/core/stand_in")]]))
+        self.assertEqual(check_headers.load(os.path.join(self.root, "build"))[2], [("-I/x/tests/support",)])
+
 
 class CleanUnitsTest(Tree):
     def units(self, context="tool 1"):
