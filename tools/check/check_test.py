@@ -13,6 +13,7 @@ import check_headers
 import check_layering
 import check_names
 import check_proofs
+import check_rooms
 import clean_units
 import sdk_closure
 
@@ -374,6 +375,34 @@ class HeadersTest(Tree):
             {"file": os.path.join(self.root, name), "command": f"c++ {flags} -o a.o -c a.cc"}
             for name, flags in [("tests/a.cc", "-I/x/tests/support"), ("tests/b.cc", "-I/x/client/core/stand_in")]]))
         self.assertEqual(check_headers.load(os.path.join(self.root, "build"))[2], [("-I/x/tests/support",)])
+
+
+class RoomsTest(Tree):
+    PAGE = "# common/a\n\nFor examples. `b/`: more.\n\n## Example\n\n```\nx\n```\n\n## It may not know\n\nAll.\n\n## Limits\n\nOne.\n"
+
+    def problems(self, page, folders=("common/a",), rooms=("common/a/b",)):
+        for folder in folders:
+            self.write(f"{folder}/CMakeLists.txt", "bandana_library(NAME a SRCS a.cc)\n")
+        if page:
+            self.write("common/a/README.md", page)
+        return check_rooms.check(self.root, set(rooms))
+
+    def test_a_page_in_its_form_is_right(self):
+        self.assertEqual(self.problems(self.PAGE), [])
+
+    def test_every_folder_with_a_target_has_a_page(self):
+        self.assertIn("common/a/README.md: no page", self.problems("")[0])
+        self.assertEqual(len(self.problems(self.PAGE, ("common/a", "common/c"))), 1)
+        self.assertEqual(self.problems(self.PAGE, ("tests/support", "research/lab/suite")),
+                         ["common/c/README.md: no page for this folder with a target"], "read together, or tests")
+
+    def test_a_room_without_a_page_is_named_above(self):
+        self.assertEqual(len(self.problems(self.PAGE.replace("`b/`", "`c/`"))), 1)
+
+    def test_a_page_is_short_and_has_all_of_its_parts(self):
+        for page in (self.PAGE + "more\n" * 60, self.PAGE.replace("# common/a", "# a"), self.PAGE.replace("## Limits", "## Bounds"),
+                     self.PAGE.replace("```", ""), self.PAGE.replace("For examples. `b/`: more.\n", "")):
+            self.assertGreaterEqual(len(self.problems(page)), 1, page)
 
 
 class CleanUnitsTest(Tree):
