@@ -28,8 +28,7 @@ extern char** environ;
 namespace bandana::bench {
 namespace {
 
-constexpr int kDimension = 25;
-constexpr int kArms = 25;
+constexpr int kUnitArms = 25;  // and so many features
 
 // The value of a key in the ready line; empty: it has none.
 std::string ValueOf(const std::string& key, const std::string& line) {
@@ -117,10 +116,10 @@ void PutUnitArms(const std::string& address) {
   request.set_last(true);
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
-  for (int arm = 0; arm < kArms; ++arm) {
+  for (int arm = 0; arm < kUnitArms; ++arm) {
     v1::Arm& out = *request.add_arms();
     out.set_id(static_cast<std::uint32_t>(arm));
-    std::vector<double> features(kDimension);
+    std::vector<double> features(kUnitArms);
     double square = 0;
     for (double& x : features) {
       x = normal(random);
