@@ -71,9 +71,8 @@ HttpAnswer ErrorAnswer(const CallEnd& end) {
 void AddCallHeaders(const CallEnd& end, HttpAnswer& answer) {
   if (!end.request_id.empty()) answer.headers.push_back({"request-id", end.request_id});
   if (end.retry_after <= absl::ZeroDuration()) return;
-  const auto ms = std::max<std::int64_t>(
-      1, absl::ToInt64Milliseconds(absl::Ceil(end.retry_after, absl::Milliseconds(1))));
-  answer.headers.push_back({"grpc-retry-pushback-ms", absl::StrCat(ms)});
+  const std::int64_t ms = PushbackMillis(end.retry_after);
+  answer.headers.push_back({kPushbackKey, absl::StrCat(ms)});
   answer.headers.push_back({"retry-after", absl::StrCat((ms + 999) / 1000)});
 }
 

@@ -42,7 +42,7 @@ class Api final : public ApiServer {
   }
 
   const std::string& address() const override { return front_->address(); }
-  int calls_shown() const override { return api_.calls().shown_in_flight(); }
+  int calls_shown() const override { return api_.calls().desk().slots.shown_in_flight(); }
   std::optional<ConnectionStats> connections() const override {
     if (handlers_.KeepsReportsUnrecorded("")) return std::nullopt;
     return front_->connections();
@@ -53,9 +53,10 @@ class Api final : public ApiServer {
     const std::lock_guard lock(shutdown_mutex_);
     if (front_ == nullptr || std::exchange(down_, true)) return;
     ApiCalls& calls = api_.calls();
-    calls.Refuse();
+    calls.desk().Refuse();
     front_->SetDraining();
-    while (calls.in_flight() > 0 && SteadyNow() < deadline) absl::SleepFor(kPollInterval);
+    while (calls.desk().slots.in_flight() > 0 && SteadyNow() < deadline)
+      absl::SleepFor(kPollInterval);
     calls.Close();
     const absl::Time flushed = std::max(deadline, SteadyNow() + kFlushGrace);
     while (front_->is_writing() && SteadyNow() < flushed) absl::SleepFor(kPollInterval);

@@ -19,7 +19,7 @@ namespace bandana::server {
 // Threads: all methods are safe.
 class HttpApi final : public HttpService {
  public:
-  // `conduct`: as ApiCalls::Options. `handlers` must outlive it.
+  // `conduct`: as CallDeskOptions. `handlers` must outlive it.
   HttpApi(const ApiServerOptions& options, Handlers& handlers, const ConductSink& conduct);
 
   void Handle(HttpCall http, AnswerHttp answer) override;

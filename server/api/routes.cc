@@ -9,6 +9,11 @@ namespace {
 constexpr std::string_view kModels = "/v1/models/";
 constexpr std::string_view kGetModelMethod = "GetModel";
 
+// Those of the methods of Handlers; health is asked for by gRPC alone.
+bool IsRouted(const Rpc& rpc) {
+  return rpc.make_exchange != nullptr && rpc.rule.scope != Scope::kOpen;
+}
+
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   const char lower = absl::ascii_tolower(static_cast<unsigned char>(c));
@@ -35,7 +40,7 @@ std::optional<std::string> Unescaped(std::string_view text) {
 }
 
 std::string VerbOf(const Rpc& rpc) {
-  if (rpc.make_exchange == nullptr || rpc.method() == kGetModelMethod) return "";
+  if (!IsRouted(rpc) || rpc.method() == kGetModelMethod) return "";
   std::string verb(rpc.method());
   if (verb.starts_with("Get")) verb.erase(0, 3);
   verb[0] = absl::ascii_tolower(static_cast<unsigned char>(verb[0]));
@@ -45,7 +50,7 @@ std::string VerbOf(const Rpc& rpc) {
 std::vector<const Rpc*> RoutedRpcs() {
   std::vector<const Rpc*> rpcs;
   for (const Rpc& rpc : QueueRpcs()) {
-    if (rpc.make_exchange != nullptr) rpcs.push_back(&rpc);
+    if (IsRouted(rpc)) rpcs.push_back(&rpc);
   }
   return rpcs;
 }
@@ -70,7 +75,7 @@ std::optional<Route> FindRoute(std::string_view path) {
 const Rpc* FindGrpcWebRpc(std::string_view path) {
   if (!path.starts_with('/')) return nullptr;
   const Rpc* const rpc = FindRpc(path.substr(1));
-  return rpc == nullptr || rpc->make_exchange == nullptr ? nullptr : rpc;
+  return rpc == nullptr || !IsRouted(*rpc) ? nullptr : rpc;
 }
 
 }  // namespace bandana::server

@@ -64,19 +64,18 @@ absl::Status Peers::Serve(const ServerSpec& spec, Served served) {
                        .batch_decisions_max = kBatchDecisionsMax},
                       served.registry, served.tokens, served.clock, &served.decision_index);
   served.admin.owners = nullptr;
-  served.admin.gate.gatekeeper = gatekeeper_.get();
-  served.admin.gate.log = served.log;
-  served.admin.gate.conduct = conduct;
+  served.admin.calls.gatekeeper = gatekeeper_.get();
+  served.admin.calls.log = served.log;
+  served.admin.calls.conduct = conduct;
   admin_ = std::make_unique<AdminService>(served.registry, std::move(served.admin));
   peer_ = std::make_unique<PeerService>(
       served.registry, served.tokens,
       PeerService::Options{
-          .gatekeeper = gatekeeper_.get(),
+          .calls = {.gatekeeper = gatekeeper_.get(), .conduct = conduct},
           .forget = [&decision_index = served.decision_index](
                         const auto& instance,
                         auto users) { return decision_index.ForgetUsers(instance, users); },
-          .clock = &served.clock,
-          .conduct = conduct});
+          .clock = &served.clock});
   GrpcServerOptions options;
   options.listen = listen_;
   options.acceptor = acceptor_;

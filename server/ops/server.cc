@@ -349,21 +349,18 @@ class RunningServer final : public Server {
         *registry_, *tokens_, clock_, decisions_.get(), Owners());
     BANDANA_RETURN_IF_ERROR(OpenSecurity());
     admin_ = std::make_unique<AdminService>(
-        *registry_,
-        AdminOptions{
-            .token_lifetime_max = spec_.token_rotation_interval,
-            .on_models_changed = [this] { HealthChanged(); },
-            .decision_index = decisions_.get(),
-            .owners = Owners(),
-            .gate = {.gatekeeper = gatekeeper_.get(),
-                     .overloaded = [this] { return Overloaded(); },
-                     .log = &call_lines_,
-                     .on_end =
-                         [this](std::string_view method, int code, absl::Duration duration) {
-                           metrics_.OnAdminCall(method, code, duration);
-                         },
-                     .conduct = [this](const std::string& peer,
-                                       Conduct conduct) { AdminConduct(peer, conduct); }}});
+        *registry_, AdminOptions{.token_lifetime_max = spec_.token_rotation_interval,
+                                 .on_models_changed = [this] { HealthChanged(); },
+                                 .decision_index = decisions_.get(),
+                                 .owners = Owners(),
+                                 .calls = {.gatekeeper = gatekeeper_.get(),
+                                           .observer = &metrics_,
+                                           .log = &call_lines_,
+                                           .overloaded = [this] { return Overloaded(); },
+                                           .conduct =
+                                               [this](const std::string& peer, Conduct conduct) {
+                                                 AdminConduct(peer, conduct);
+                                               }}});
     GrpcServerOptions options;
     options.listen = ToString(spec_.listen);
     options.credentials = Credentials();
@@ -428,7 +425,7 @@ class RunningServer final : public Server {
                           .admin = {.token_lifetime_max = spec_.token_rotation_interval,
                                     .on_models_changed = [this] { HealthChanged(); },
                                     .decision_index = decisions_.get(),
-                                    .gate = {.overloaded = [this] { return Overloaded(); }}}});
+                                    .calls = {.overloaded = [this] { return Overloaded(); }}}});
   }
 
   // The resources that the listeners may have together, beside everything else.

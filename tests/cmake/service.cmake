@@ -40,6 +40,8 @@ bandana_test(NAME host_name_test SRCS unit/host_name_test.cc DEPS bandana::serve
 bandana_test(NAME listen_addresses_test SRCS unit/listen_addresses_test.cc DEPS bandana::server_connections)
 bandana_test(NAME flood_watch_test SRCS unit/flood_watch_test.cc DEPS bandana::server_connections)
 bandana_test(NAME call_log_test SRCS unit/call_log_test.cc DEPS bandana::server_service gRPC::grpc++)
+bandana_test(NAME taken_call_test SRCS unit/taken_call_test.cc
+  DEPS bandana::server_service bandana::proto bandana::test_support gRPC::grpc++)
 bandana_test(NAME connections_test SRCS integration/connections_test.cc support/raw_http2.cc LABELS integration
   DEPS bandana::server_service bandana::proto bandana::test_support gRPC::grpc++)
 bandana_test(NAME tls_files_test SRCS unit/tls_files_test.cc

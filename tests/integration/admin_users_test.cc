@@ -67,7 +67,7 @@ class AdminUsersTest : public ::testing::Test {
   AdminOptions Options() {
     AdminOptions options;
     options.decision_index = index_.get();
-    options.gate.log = &lines_;
+    options.calls.log = &lines_;
     return options;
   }
   // Keeps the answer given to the user under this name.

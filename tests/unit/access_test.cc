@@ -178,7 +178,7 @@ TEST(Access, EveryRuleNeedsARoleOrIsOpenAndNoneIsTwice) {
     const RpcRule& rule = rpc.rule;
     EXPECT_EQ(rule.any_of.empty(), rule.scope == Scope::kOpen) << rule.rpc;
     EXPECT_EQ(FindRule(rule.rpc), &rule);
-    EXPECT_EQ(rpc.posted > 0, rpc.make_work != nullptr) << rule.rpc;
+    EXPECT_EQ(rpc.posted > 0, rpc.make_exchange != nullptr) << rule.rpc;
     EXPECT_THAT(seen, ::testing::Not(::testing::Contains(rule.rpc)));
     seen.push_back(rule.rpc);
   }

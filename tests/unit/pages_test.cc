@@ -67,9 +67,10 @@ TEST(Metrics, CountsWaitsByClassAndCallsOfAdmin) {
   metrics.OnStart(RpcNamed("bandana.v1.Recommender/BatchSelect"), absl::Microseconds(30));
   metrics.OnStart(RpcNamed("bandana.v1.Recommender/GetModel"), absl::Microseconds(30));
   metrics.OnStart(RpcNamed("bandana.v1.Recommender/Submit"), absl::Milliseconds(30));
-  metrics.OnAdminCall("Checkpoint", 0, absl::Milliseconds(2));
-  metrics.OnAdminCall("Checkpoint", 0, absl::Milliseconds(2));
-  metrics.OnAdminCall("Checkpoint", 16, absl::ZeroDuration());
+  const Rpc& checkpoint = RpcNamed("bandana.v1.Admin/Checkpoint");
+  metrics.OnCall(checkpoint, 0, absl::Milliseconds(2));
+  metrics.OnCall(checkpoint, 0, absl::Milliseconds(2));
+  metrics.OnCall(checkpoint, 16, absl::ZeroDuration());
   EXPECT_THAT(
       metrics.Render(ViewOf(Local()), {}),
       AllOf(HasSubstr("bandana_call_wait_seconds_count{class=\"select\"} 2\n"),

@@ -116,6 +116,13 @@ Metrics::Metrics() : calls_(std::make_unique<Calls>()) {}
 Metrics::~Metrics() = default;
 
 void Metrics::OnCall(const Rpc& rpc, int status_code, absl::Duration duration) {
+  if (rpc.is_admin()) {
+    calls_->admin_duration->Observe(absl::ToDoubleSeconds(duration));
+    calls_->admin_calls
+        .Add({{"method", std::string(rpc.method())}, {"code", CodeName(status_code)}})
+        .Increment();
+    return;
+  }
   constexpr std::size_t kUnknown = 2;
   const auto code = static_cast<std::size_t>(status_code);
   const std::size_t m = QueueIndex(rpc);
@@ -125,12 +132,6 @@ void Metrics::OnCall(const Rpc& rpc, int status_code, absl::Duration duration) {
 
 void Metrics::OnStart(const Rpc& rpc, absl::Duration waited) {
   calls_->wait[static_cast<std::size_t>(rpc.call_class)]->Observe(absl::ToDoubleSeconds(waited));
-}
-
-void Metrics::OnAdminCall(std::string_view method, int status_code, absl::Duration duration) {
-  calls_->admin_duration->Observe(absl::ToDoubleSeconds(duration));
-  calls_->admin_calls.Add({{"method", std::string(method)}, {"code", CodeName(status_code)}})
-      .Increment();
 }
 
 void Metrics::Tick(const ServerView& view) {

@@ -29,9 +29,8 @@ class Metrics final : public CallObserver {
   ~Metrics() override;
 
   void OnStart(const Rpc& rpc, absl::Duration waited) override;
+  // Calls of Admin are counted by themselves.
   void OnCall(const Rpc& rpc, int status_code, absl::Duration duration) override;
-  // A call of Admin; `method` is one of its rpcs.
-  void OnAdminCall(std::string_view method, int status_code, absl::Duration duration);
   // Samples how far models are behind. To be called about once per second.
   void Tick(const ServerView& view);
 

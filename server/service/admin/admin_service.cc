@@ -3,6 +3,7 @@
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -22,15 +23,16 @@
 #include "server/service/admin/config_update.h"
 #include "server/service/admin/owner_calls.h"
 #include "server/service/admin/stream_guard.h"
-#include "server/service/transport/error_text.h"
+#include "server/service/transport/sync_call.h"
 
 namespace bandana::server {
 namespace {
 
-// The codes of absl and gRPC are the same numbers.
-grpc::Status ToGrpc(const absl::Status& status) {
-  if (status.ok()) return grpc::Status::OK;
-  return {static_cast<grpc::StatusCode>(status.code()), TextForPeer(status.message())};
+CallDeskOptions WithLimits(CallDeskOptions calls) {
+  calls.calls_max = std::min(calls.calls_max, kAdminCallsMax);
+  calls.full_message = "the server is busy with calls that come first";
+  calls.full_pause = absl::Milliseconds(250);
+  return calls;
 }
 
 template <typename Request>
@@ -62,7 +64,7 @@ class AdminService::Impl final : public v1::Admin::Service {
   Impl(ModelAdministration& registry, AdminOptions options)
       : registry_(registry),
         options_(std::move(options)),
-        gate_(options_.gate),
+        desk_(WithLimits(options_.calls)),
         owners_(options_.owners, options_.stream_life_max),
         streams_(
             {.streams_max = options_.streams_max, .stream_life_max = options_.stream_life_max}) {}
@@ -278,13 +280,13 @@ class AdminService::Impl final : public v1::Admin::Service {
     return absl::OkStatus();
   }
 
-  using Call = AdminGate::Call;
+  using Call = SyncCall;
 
-  // Every rpc goes through here: nothing is done for a call that may not come in.
+  // Every rpc goes through here.
   template <typename Function>
   grpc::Status Serve(grpc::ServerContext& context, std::string_view method, Function function) {
-    Call call(gate_, context, method);
-    return ToGrpc(call.status().ok() ? call.Answer(function(call)) : call.status());
+    const Rpc& rpc = RpcNamed(absl::StrCat("bandana.v1.Admin/", ToAbsl(method)));
+    return ServeSync(desk_, context, rpc, std::move(function));
   }
   // Who answers while nobody owns the model.
   enum class Unowned { kNobody, kHere };
@@ -461,7 +463,7 @@ class AdminService::Impl final : public v1::Admin::Service {
 
   ModelAdministration& registry_;
   const AdminOptions options_;
-  AdminGate gate_;
+  CallDesk desk_;
   const OwnerCalls owners_;
   StreamGuard streams_;
 };

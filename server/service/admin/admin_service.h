@@ -9,8 +9,8 @@
 #include "absl/time/time.h"
 #include "common/base/limits.h"
 #include "server/models/registry.h"
-#include "server/service/admin/admin_gate.h"
 #include "server/service/decisions/decision_index.h"
+#include "server/service/transport/taken_call.h"
 
 namespace grpc {
 class Service;
@@ -38,13 +38,14 @@ struct AdminOptions {
   // are UNAVAILABLE, so that no call is forwarded in a loop. GetStats and OpenEpoch are answered
   // here while nobody owns the model. Outlives the service.
   OwnerChannels* owners = nullptr;
-  // Who may call, and how many at a time.
-  AdminGate::Options gate;
+  // Who may call, and who is told. `calls_max` is at most kAdminCallsMax: selections come before
+  // reports, and reports before administration.
+  CallDeskOptions calls;
 };
 
 // Threads: all methods are safe.
 //
-// Errors beyond those of admin.proto: those of AdminGate::Call, before anything is read or done;
+// Errors beyond those of admin.proto: those of TakenCall::Admit, before anything is read or done;
 // NOT_FOUND unknown model; RESOURCE_EXHAUSTED too many streams, or a stream of arms or users with
 // more than kAdminStreamBytesMax; CANCELLED a stream that takes longer than ten minutes.
 class AdminService {

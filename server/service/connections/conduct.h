@@ -1,6 +1,9 @@
 // A listener's observations of its calls.
 #pragma once
 
+#include <functional>
+#include <string>
+
 namespace bandana::server {
 
 enum class Conduct {
@@ -9,5 +12,8 @@ enum class Conduct {
   kTooManyStreams,  // more calls open at a time than any honest client can have
   kMuchTooLarge     // a message that no client sends by mistake
 };
+
+// Told what calls do, by ServerContext::peer.
+using ConductSink = std::function<void(const std::string& peer, Conduct conduct)>;
 
 }  // namespace bandana::server

@@ -12,15 +12,10 @@
 #include "common/base/status.h"
 #include "server/service/owners/owner_channels.h"
 #include "server/service/owners/standing_message.h"
-#include "server/service/transport/error_text.h"
-#include "server/service/transport/rpcs.h"
+#include "server/service/transport/sync_call.h"
 
 namespace bandana::server {
 namespace {
-
-constexpr char kRecord[] = "bandana.internal.Peer/Record";
-constexpr char kForget[] = "bandana.internal.Peer/Forget";
-constexpr char kStand[] = "bandana.internal.Peer/Stand";
 
 absl::StatusOr<InstanceId> InstanceOf(const std::string& bytes) {
   InstanceId instance{};
@@ -50,39 +45,26 @@ absl::Status RecordOne(SelectingModel& model, TokenCodec& tokens,
 class PeerService::Impl final : public internal::Peer::Service {
  public:
   Impl(const ModelDirectory& registry, TokenCodec& tokens, Options options)
-      : registry_(registry), tokens_(tokens), options_(std::move(options)) {}
+      : registry_(registry), tokens_(tokens), options_(std::move(options)), desk_(options_.calls) {}
 
   grpc::Status Record(grpc::ServerContext* context, const internal::RecordRequest* request,
                       internal::RecordResponse*) override {
-    absl::Status status = Admit(*context, kRecord);
-    if (status.ok()) status = Take(*request);
-    return ToGrpc(status);
+    return Serve(*context, "Record", [&](SyncCall&) { return Take(*request); });
   }
   grpc::Status Forget(grpc::ServerContext* context, const internal::ForgetRequest* request,
                       internal::ForgetResponse*) override {
-    absl::Status status = Admit(*context, kForget);
-    if (status.ok()) status = Drop(*request);
-    return ToGrpc(status);
+    return Serve(*context, "Forget", [&](SyncCall&) { return Drop(*request); });
   }
   grpc::Status Stand(grpc::ServerContext* context, const internal::StandRequest* request,
                      internal::StandResponse* response) override {
-    absl::Status status = Admit(*context, kStand);
-    if (status.ok()) status = Tell(*request, *response);
-    return ToGrpc(status);
+    return Serve(*context, "Stand", [&](SyncCall&) { return Tell(*request, *response); });
   }
 
  private:
-  static grpc::Status ToGrpc(const absl::Status& status) {
-    if (status.ok()) return grpc::Status::OK;
-    return {static_cast<grpc::StatusCode>(status.code()), TextForPeer(status.message())};
-  }
-
-  absl::Status Admit(const grpc::ServerContext& context, const char* rpc) {
-    options_.conduct(context.peer(), Conduct::kArrived);
-    if (options_.gatekeeper == nullptr) return absl::OkStatus();
-    absl::Status status = options_.gatekeeper->Admit(context, FindRule(rpc)).status;
-    if (absl::IsUnauthenticated(status)) options_.conduct(context.peer(), Conduct::kRefused);
-    return status;
+  template <typename Function>
+  grpc::Status Serve(grpc::ServerContext& context, std::string_view method, Function function) {
+    const Rpc& rpc = RpcNamed(absl::StrCat("bandana.internal.Peer/", ToAbsl(method)));
+    return ServeSync(desk_, context, rpc, std::move(function));
   }
 
   absl::Status Take(const internal::RecordRequest& request) {
@@ -117,6 +99,7 @@ class PeerService::Impl final : public internal::Peer::Service {
   const ModelDirectory& registry_;
   TokenCodec& tokens_;
   const Options options_;
+  CallDesk desk_;
 };
 
 PeerService::PeerService(const ModelDirectory& registry, TokenCodec& tokens, Options options)

@@ -10,9 +10,8 @@
 #include "common/base/clock.h"
 #include "common/design/instance_id.h"
 #include "server/models/model_directory.h"
-#include "server/service/access/gatekeeper.h"
-#include "server/service/connections/conduct.h"
 #include "server/service/tokens/token.h"
+#include "server/service/transport/taken_call.h"
 
 namespace grpc {
 class Service;
@@ -22,28 +21,25 @@ namespace bandana::server {
 
 // Threads: all methods are safe. A synchronous service.
 //
-// Record, per call. Errors: those of Gatekeeper::Admit; those of AbsenceOf; UNAVAILABLE the model
+// Record, per call. Errors: those of TakenCall::Admit; those of AbsenceOf; UNAVAILABLE the model
 // is not owned here, or cannot take a decision now; INVALID_ARGUMENT a decision without slots, or a
 // token that does not open; FAILED_PRECONDITION one of another instance. Decisions before the one
 // that is wrong are taken.
 //
-// Forget, per call. Errors: those of Gatekeeper::Admit; INVALID_ARGUMENT an instance that is not 16
+// Forget, per call. Errors: those of TakenCall::Admit; INVALID_ARGUMENT an instance that is not 16
 // bytes; those of Options::forget.
 //
-// Stand, per call. Errors: those of Gatekeeper::Admit; INVALID_ARGUMENT an instance that is not 16
+// Stand, per call. Errors: those of TakenCall::Admit; INVALID_ARGUMENT an instance that is not 16
 // bytes; those of ModelDirectory::Stand.
 class PeerService {
  public:
   struct Options {
-    Gatekeeper* gatekeeper = nullptr;  // null: everybody is a peer
+    CallDeskOptions calls;  // no gatekeeper: everybody is a peer
     // Forgets what was decided by name for these users of an instance of a model
     // (DecisionIndex::ForgetUsers).
     std::function<absl::Status(const InstanceId& instance, std::span<const std::string> users)>
         forget;
     const Clock* clock = nullptr;  // what Stand tells; required
-    // Told of each call: see Acceptor::Report.
-    std::function<void(const std::string& peer, Conduct conduct)> conduct = [](const std::string&,
-                                                                               Conduct) {};
   };
   // All must outlive the service.
   PeerService(const ModelDirectory& registry, TokenCodec& tokens, Options options);

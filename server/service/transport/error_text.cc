@@ -13,4 +13,10 @@ std::string TextForPeer(absl::string_view message) {
   return text;
 }
 
+// The codes of absl and gRPC are the same numbers.
+grpc::Status ToGrpc(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return {static_cast<grpc::StatusCode>(status.raw_code()), TextForPeer(status.message())};
+}
+
 }  // namespace bandana::server

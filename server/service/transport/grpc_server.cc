@@ -58,19 +58,18 @@ class GrpcServerImpl final : public GrpcServer {
   GrpcServerImpl(const GrpcServerOptions& options, Handlers& handlers)
       : options_(options),
         handlers_(handlers),
-        state_{
-            .desk = {.slots = CallSlots(options.calls_in_flight_max),
-                     .gatekeeper = options.gatekeeper,
-                     .observer = options.observer,
-                     .log = options.log,
-                     .keeps_unrecorded =
-                         [this](std::string_view model, std::string_view policy_hash) {
-                           return handlers_.KeepsCallUnrecorded(model, policy_hash);
-                         }},
-            .unread = {.bytes_max = options.unread_bytes_max, .time_max = options.unread_time_max},
-            .conduct = [this](const std::string& peer,
-                              Conduct conduct) { listener_.Report(peer, conduct); },
-            .tells_all = options.credentials != nullptr} {}
+        state_{.desk = CallDesk(
+                   {.gatekeeper = options.gatekeeper,
+                    .observer = options.observer,
+                    .log = options.log,
+                    .calls_max = options.calls_in_flight_max,
+                    .keeps_unrecorded = UnrecordedBy(handlers),
+                    .conduct = [this](const std::string& peer,
+                                      Conduct conduct) { listener_.Report(peer, conduct); },
+                    .tells_all = options.credentials != nullptr}),
+               .callees = {handlers, &serving_},
+               .unread = {.bytes_max = options.unread_bytes_max,
+                          .time_max = options.unread_time_max}} {}
 
   ~GrpcServerImpl() override { Shutdown(absl::ZeroDuration()); }
 
@@ -98,7 +97,7 @@ class GrpcServerImpl final : public GrpcServer {
                                                                .interval = options_.watch_interval},
                                         services_.health, serving_, *queues_.front());
     watches_->Start();
-    for (auto& queue : queues_) queue->Start(MakePorts(services_, {handlers_, serving_}));
+    for (auto& queue : queues_) queue->Start(MakePorts(services_));
     listener_.Start(options_.connections.close_floods ? [this] { return Held(); }
                                                       : std::function<bool()>());
     return absl::OkStatus();
@@ -125,12 +124,10 @@ class GrpcServerImpl final : public GrpcServer {
     std::lock_guard lock(shutdown_mutex_);
     if (server_ == nullptr) return;
     SetDraining();
-    state_.desk.refusing.store(true);
+    state_.desk.Refuse();
     while (state_.desk.slots.in_flight() > 0 && SteadyNow() < deadline)
       absl::SleepFor(kPollInterval);
-    for (UnaryCall* call : state_.pending->Close()) {
-      call->Finish(Unavailable("server is shutting down"), nullptr);
-    }
+    state_.desk.EndUnfinished();
     AwaitQuiet(std::clamp(deadline - SteadyNow(), kQuiet, kQuietWaitMax));
     watches_->Close();
     listener_.Stop();

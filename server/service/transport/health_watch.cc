@@ -4,6 +4,8 @@
 #include <chrono>
 #include <optional>
 
+#include "server/service/transport/retry_pause.h"
+
 namespace bandana::server {
 namespace {
 
@@ -79,7 +81,7 @@ class HealthWatches::Watch {
     if (owner_.closed_)
       return FinishLocked(grpc::Status(grpc::StatusCode::UNAVAILABLE, "server is shutting down"));
     if (owner_.open_.size() >= static_cast<std::size_t>(owner_.options_.watches_max)) {
-      context_.AddTrailingMetadata("grpc-retry-pushback-ms", "1000");
+      context_.AddTrailingMetadata(kPushbackKey, PushbackText(absl::Seconds(1)));
       return FinishLocked(
           grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many health watches"));
     }

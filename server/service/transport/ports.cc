@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "server/service/transport/exchange.h"
 
 namespace bandana::server {
 namespace {
@@ -29,13 +30,13 @@ int MethodIndex(const Rpc& rpc) {
   return method->index();
 }
 
-std::vector<Port> MakePorts(QueueServices& services, const Callees& callees) {
+std::vector<Port> MakePorts(QueueServices& services) {
   std::vector<Port> ports;
   for (const Rpc& rpc : QueueRpcs()) {
     Port port{rpc};
     port.request = RawRecommender::Has(rpc) ? PortRequest(Requester(services.recommender, rpc))
                                             : PortRequest(Requester(services.health, rpc));
-    port.work = rpc.make_work(callees);
+    port.reusable = rpc.make_exchange();
     ports.push_back(std::move(port));
   }
   return ports;

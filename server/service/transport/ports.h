@@ -45,7 +45,7 @@ struct QueueServices {
   HealthService health;
 };
 
-// The ports of one queue. All that is referred to must outlive it.
-std::vector<Port> MakePorts(QueueServices& services, const Callees& callees);
+// The ports of one queue. `services` must outlive it.
+std::vector<Port> MakePorts(QueueServices& services);
 
 }  // namespace bandana::server

@@ -4,7 +4,6 @@
 
 #include "common/base/check.h"
 #include "server/service/transport/exchange.h"
-#include "server/service/transport/work.h"
 
 namespace bandana::server {
 namespace {
@@ -21,9 +20,8 @@ constexpr Rpc OnQueues(std::string_view name, Roles any_of, Scope scope, CallCla
   return {{name, any_of, scope, /*own_rate=*/may_be_unrecorded},
           call_class,
           posted,
-          MakeWork<kMethod>,
-          may_be_unrecorded,
-          MakeExchange<kMethod>};
+          MakeExchange<kMethod>,
+          may_be_unrecorded};
 }
 // An rpc of Admin's, or one that gRPC answers by itself.
 constexpr Rpc OffQueues(std::string_view name, Roles any_of, Scope scope) {
@@ -52,7 +50,10 @@ constexpr Rpc kRpcs[] = {
                                        Scope::kNamedModel, CallClass::kSelect, kCold),
 
     // Load balancers and tools ask these before they have credentials.
-    {{"grpc.health.v1.Health/Check", {}, Scope::kOpen}, CallClass::kSelect, kCold, MakeCheckWork},
+    {{"grpc.health.v1.Health/Check", {}, Scope::kOpen},
+     CallClass::kSelect,
+     kCold,
+     MakeCheckExchange},
     OffQueues("grpc.health.v1.Health/Watch", {}, Scope::kOpen),
     OffQueues("grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", {}, Scope::kOpen),
 

@@ -17,14 +17,13 @@ namespace bandana::server {
 enum class CallClass : std::uint8_t { kSelect, kReport };
 inline constexpr int kCallClasses = 2;
 
-// The objects that the works of a server call.
+// The objects that the exchanges of a listener call.
 struct Callees {
   Handlers& handlers;
-  const ServingQuery& serving;
+  const ServingQuery* serving = nullptr;  // for grpc.health.v1; null where it is not served
 };
 
 class Exchange;
-class Work;
 
 struct Rpc {
   RpcRule rule;
@@ -32,12 +31,16 @@ struct Rpc {
   // answered on gRPC's own threads, by Admin's service or by gRPC itself.
   CallClass call_class{};
   int posted = 0;  // calls that wait for clients, on each queue
-  std::unique_ptr<Work> (*make_work)(const Callees& callees) = nullptr;
+  std::unique_ptr<Exchange> (*make_exchange)() = nullptr;
   // Handlers::KeepsReportsUnrecorded says whether a call of it is recorded.
   bool may_be_unrecorded = false;
-  // Set for the methods of Handlers, for listeners that are not gRPC's.
-  std::unique_ptr<Exchange> (*make_exchange)() = nullptr;
 
+  // Whether it is one of Admin, whose lines in the log say more (CallRecord).
+  constexpr bool is_admin() const { return rule.rpc.starts_with("bandana.v1.Admin/"); }
+  // Whether it is an rpc of Admin that changes something.
+  constexpr bool changes() const {
+    return is_admin() && !method().starts_with("Get") && !method().starts_with("List");
+  }
   // The rpc's name without its service.
   constexpr std::string_view method() const { return rule.rpc.substr(rule.rpc.find('/') + 1); }
 };

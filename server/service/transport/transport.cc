@@ -1,7 +1,10 @@
 #include "server/service/transport/transport.h"
 
+#include <grpcpp/support/proto_buffer_reader.h>
+
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "common/base/check.h"
@@ -11,10 +14,6 @@
 namespace bandana::server {
 namespace {
 
-constexpr char kPushbackKey[] = "grpc-retry-pushback-ms";
-// About the time in which a full server clears what it has admitted.
-constexpr char kOverloadPushback[] = "50";
-constexpr char kDoNotRetry[] = "-1";
 constexpr std::chrono::seconds kDropInterval(1);
 // A thread that waits this long for events is idle, not stuck. Must stay well below kHeldTimeMax.
 constexpr std::chrono::milliseconds kWaitMax(50);
@@ -29,39 +28,36 @@ constexpr std::size_t kFloodLookMax = 4096;  // of the newest
 constexpr std::chrono::milliseconds kFloodInterval(20);
 constexpr int kEmptyLooks = 16;  // in a row; about 3 us each
 
-std::string RetryText(absl::Duration pause) {
-  return absl::StrCat(std::max<std::int64_t>(
-      1, absl::ToInt64Milliseconds(absl::Ceil(pause, absl::Milliseconds(1)))));
+constexpr char kTooManyUnread[] = "too many answers wait for their readers";
+
+bool Parse(grpc::ByteBuffer& bytes, google::protobuf::Message& message) {
+  grpc::Slice slice;
+  if (bytes.TrySingleSlice(&slice).ok()) {
+    return message.ParseFromArray(slice.begin(), static_cast<int>(slice.size()));
+  }
+  grpc::ProtoBufferReader reader(&bytes);
+  return reader.status().ok() && message.ParseFromZeroCopyStream(&reader);
 }
 
-constexpr char kTooManyUnread[] = "too many answers wait for their readers";
+// One slice of the exact size: gRPC's own serializer grows a buffer block by block.
+grpc::ByteBuffer Serialize(const google::protobuf::Message& message) {
+  const std::size_t size = message.ByteSizeLong();
+  grpc::Slice slice(size);
+  message.SerializeWithCachedSizesToArray(const_cast<std::uint8_t*>(slice.begin()));
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+google::protobuf::ArenaOptions OptionsOf(std::array<char, 64 * 1024>& block) {
+  google::protobuf::ArenaOptions options;
+  options.initial_block = block.data();
+  options.initial_block_size = block.size();
+  return options;
+}
 
 }  // namespace
 
-std::uint64_t PendingCalls::Add(UnaryCall* call) {
-  std::lock_guard lock(mutex_);
-  if (closed_) return 0;
-  calls_.emplace(next_, call);
-  return next_++;
-}
-
-UnaryCall* PendingCalls::Take(std::uint64_t ticket) {
-  std::lock_guard lock(mutex_);
-  const auto found = calls_.find(ticket);
-  if (found == calls_.end()) return nullptr;
-  UnaryCall* call = found->second;
-  calls_.erase(found);
-  return call;
-}
-
-std::vector<UnaryCall*> PendingCalls::Close() {
-  std::lock_guard lock(mutex_);
-  closed_ = true;
-  std::vector<UnaryCall*> calls;
-  for (const auto& [ticket, call] : calls_) calls.push_back(call);
-  calls_.clear();
-  return calls;
-}
+Queue::RequestArena::RequestArena()
+    : block(std::make_unique<std::array<char, 64 * 1024>>()), arena(OptionsOf(*block)) {}
 
 TransportState& UnaryCall::state() { return queue_.state(); }
 
@@ -73,6 +69,7 @@ void UnaryCall::Post() {
 }
 
 void UnaryCall::Release() {
+  exchange_.reset();
   responder_.reset();
   context_.reset();
   request_.Clear();
@@ -94,48 +91,43 @@ void UnaryCall::Happened(bool ok) {
 
 void UnaryCall::TakeIn() {
   stage_.store(Stage::kTakenIn, std::memory_order_relaxed);
-  taken_.TakeIn(state().desk, port_.rpc, "");
-  if (state().tells_all) state().conduct(context_->peer(), Conduct::kArrived);
-  if (TooLarge() || (port_.rpc.rule.scope != Scope::kOpen && !Admitted())) return;
+  taken_.TakeIn(state().desk, port_.rpc, "", *this);
+  if (TooLarge()) return;
+  if (port_.rpc.rule.scope != Scope::kOpen) {
+    if (absl::Status admitted = taken_.Admit(*context_); !admitted.ok()) return Answer(admitted);
+  }
   queue_.AddToBacklog(this, port_.rpc.call_class);
 }
 
 bool UnaryCall::TooLarge() {
   const std::size_t bytes = request_.Length();
   if (bytes <= std::size_t{kHotMessageBytesMax}) return false;
-  state().conduct(context_->peer(), bytes <= std::size_t{kAdminMessageBytesMax}
-                                        ? Conduct::kRefused
-                                        : Conduct::kMuchTooLarge);
-  Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED,
-         absl::StrCat("request is larger than ", kHotMessageBytesMax, " bytes"), kDoNotRetry);
+  state().desk.options.conduct(Peer(), bytes <= std::size_t{kAdminMessageBytesMax}
+                                           ? Conduct::kRefused
+                                           : Conduct::kMuchTooLarge);
+  Answer(absl::ResourceExhaustedError(
+             absl::StrCat("request is larger than ", kHotMessageBytesMax, " bytes")),
+         kNeverAgain);
   return true;
 }
 
-bool UnaryCall::Admitted() {
-  const Admittance admittance = taken_.Admit(*context_);
-  if (admittance.status.ok()) return true;
-  if (absl::IsUnauthenticated(admittance.status)) {
-    state().conduct(context_->peer(), Conduct::kRefused);
-  }
-  const bool later = admittance.retry_after > absl::ZeroDuration();
-  Refuse(static_cast<grpc::StatusCode>(admittance.status.raw_code()),
-         std::string(admittance.status.message()), later ? RetryText(admittance.retry_after) : "");
-  return false;
-}
-
 void UnaryCall::Run(std::chrono::steady_clock::time_point now) {
-  taken_.Started(absl::FromChrono(now - taken_.arrival()));
+  taken_.Started(now);
   if (context_->deadline() <= std::chrono::system_clock::now()) {
-    return Refuse(grpc::StatusCode::DEADLINE_EXCEEDED,
-                  "deadline passed before the call was looked at", "");
+    return Answer(absl::DeadlineExceededError("deadline passed before the call was looked at"));
   }
-  port_.work->Run(*this, request_);
+  exchange_ = queue_.ExchangeFor(port_);
+  google::protobuf::Message& request = exchange_->request();
+  if (!Parse(request_, request)) {
+    return Answer(InvalidArgument("request: not a ", request.GetDescriptor()->full_name()));
+  }
+  taken_.Run(exchange_, state().callees, [this](const absl::Status& status) { Answer(status); });
 }
 
 void UnaryCall::DropIfUnread(std::chrono::steady_clock::time_point now,
                              std::chrono::steady_clock::duration patience) {
   if (stage_.load(std::memory_order_acquire) != Stage::kFinishing) return;
-  if (now - sent_ > patience) context_->TryCancel();
+  if (now - taken_.ended() > patience) context_->TryCancel();
 }
 
 std::string UnaryCall::Peer() const {
@@ -143,40 +135,35 @@ std::string UnaryCall::Peer() const {
   return stage == Stage::kTakenIn || stage == Stage::kFinishing ? context_->peer() : "";
 }
 
-void UnaryCall::Refuse(grpc::StatusCode code, const std::string& message,
-                       const std::string& pushback_ms) {
-  if (!pushback_ms.empty()) context_->AddTrailingMetadata(kPushbackKey, pushback_ms);
-  Send(grpc::Status(code, message), nullptr);
-}
+std::string UnaryCall::TraceId() const { return TraceIdOf(*context_); }
 
-void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer* response) {
-  if (status.ok()) {
-    const auto bytes = static_cast<std::int64_t>(response->Length());
-    if (state().unsent_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes <=
-        state().unread.bytes_max) {
-      unsent_bytes_ = bytes;
-      return Send(grpc::Status::OK, response);
-    }
-    state().unsent_bytes.fetch_sub(bytes, std::memory_order_relaxed);
-    return Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, kTooManyUnread, kOverloadPushback);
+bool UnaryCall::Encode(grpc::ByteBuffer& bytes) {
+  grpc::ByteBuffer encoded = Serialize(exchange_->response());
+  bytes.Swap(&encoded);
+  const auto length = static_cast<std::int64_t>(bytes.Length());
+  if (state().unsent_bytes.fetch_add(length, std::memory_order_relaxed) + length <=
+      state().unread.bytes_max) {
+    unsent_bytes_ = length;
+    return true;
   }
-  if (absl::IsResourceExhausted(status))
-    context_->AddTrailingMetadata(kPushbackKey, kOverloadPushback);
-  Send(
-      grpc::Status(static_cast<grpc::StatusCode>(status.raw_code()), TextForPeer(status.message())),
-      nullptr);
+  state().unsent_bytes.fetch_sub(length, std::memory_order_relaxed);
+  return false;
 }
 
-void UnaryCall::Send(const grpc::Status& status, const grpc::ByteBuffer* response) {
-  sent_ = std::chrono::steady_clock::now();
-  const std::string request_id =
-      taken_.End(status.error_code(), sent_, [this] { return TraceIdOf(*context_); });
-  if (!request_id.empty()) context_->AddTrailingMetadata(kRequestIdKey, request_id);
+void UnaryCall::Answer(absl::Status status, absl::Duration retry_after) {
+  grpc::ByteBuffer bytes;
+  if (status.ok() && !Encode(bytes)) status = absl::ResourceExhaustedError(kTooManyUnread);
+  exchange_.reset();
+  const CallEnd end = taken_.End(status, retry_after);
+  if (end.retry_after > absl::ZeroDuration()) {
+    context_->AddTrailingMetadata(kPushbackKey, PushbackText(end.retry_after));
+  }
+  if (!end.request_id.empty()) context_->AddTrailingMetadata(kRequestIdKey, end.request_id);
   stage_.store(Stage::kFinishing, std::memory_order_release);
   if (status.ok()) {
-    responder_->Finish(*response, status, static_cast<Event*>(this));
+    responder_->Finish(bytes, grpc::Status::OK, static_cast<Event*>(this));
   } else {
-    responder_->FinishWithError(status, static_cast<Event*>(this));
+    responder_->FinishWithError(ToGrpc(status), static_cast<Event*>(this));
   }
 }
 
@@ -227,6 +214,13 @@ void Queue::Recycle(UnaryCall* call, Port& port) {
   state_.objects.fetch_sub(1, std::memory_order_release);
 }
 
+std::shared_ptr<Exchange> Queue::ExchangeFor(Port& port) {
+  if (!port.reusable->answers_at_once()) return port.rpc.make_exchange();
+  requests_.arena.Reset();
+  port.reusable->Renew(requests_.arena);
+  return port.reusable;
+}
+
 bool Queue::RunBacklog() {
   auto now = std::chrono::steady_clock::now();
   const auto end = now + kSlice;
@@ -264,7 +258,7 @@ void Queue::ReportFloods() {
   for (std::size_t i = live_.size(); i > oldest; --i) {
     const std::string peer = live_[i - 1]->Peer();
     if (!peer.empty() && ++streams[peer] == kFloodStreams) {
-      state_.conduct(peer, Conduct::kTooManyStreams);
+      state_.desk.options.conduct(peer, Conduct::kTooManyStreams);
     }
   }
 }

@@ -8,6 +8,7 @@
 // wait for their readers may hold kUnsentBytesMax together, and after a while they are dropped.
 #pragma once
 
+#include <google/protobuf/arena.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/async_unary_call.h>
 
@@ -19,10 +20,8 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -44,24 +43,6 @@ class Event {
 
 class UnaryCall;
 
-// Calls whose handler will finish later. Whoever takes a call out answers it; so a Finish that
-// comes after the server gave up, or even after it is gone, finds nothing. Threads: safe.
-class PendingCalls {
- public:
-  // The ticket to take it with; 0 when closed.
-  std::uint64_t Add(UnaryCall* call);
-  // nullptr when it was taken before.
-  UnaryCall* Take(std::uint64_t ticket);
-  // Takes all of them and closes.
-  std::vector<UnaryCall*> Close();
-
- private:
-  std::mutex mutex_;
-  std::unordered_map<std::uint64_t, UnaryCall*> calls_;
-  std::uint64_t next_ = 1;
-  bool closed_ = false;
-};
-
 // For answers that their clients do not read.
 struct UnreadLimits {
   std::int64_t bytes_max = kUnsentBytesMax;     // of all of them
@@ -70,27 +51,14 @@ struct UnreadLimits {
       absl::Seconds(1);  // while they hold more than half of bytes_max
 };
 
-// Told what calls do, by ServerContext::peer.
-using ConductSink = std::function<void(const std::string& peer, Conduct conduct)>;
-
 // The state that all queues and calls of a server share.
 struct TransportState {
   CallDesk desk;
+  const Callees callees;
   const UnreadLimits unread;
-  const ConductSink conduct;
-  const bool tells_all;  // `conduct` also hears of calls that are not at fault
-  const std::shared_ptr<PendingCalls> pending = std::make_shared<PendingCalls>();
   std::atomic<bool> stopping{false};          // no call is posted anew
   std::atomic<std::int64_t> objects{0};       // call objects that gRPC will still give back
   std::atomic<std::int64_t> unsent_bytes{0};  // of answers that gRPC has not passed on
-};
-
-// Decodes a request, runs its handler, and answers the call, at once or later. One per rpc and
-// queue, so it may reuse its messages.
-class Work {
- public:
-  virtual ~Work() = default;
-  virtual void Run(UnaryCall& call, grpc::ByteBuffer& request) = 0;
 };
 
 using Responder = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
@@ -103,12 +71,12 @@ using PortRequest = std::function<void(grpc::ServerContext*, grpc::ByteBuffer*, 
 // One rpc on one queue.
 struct Port {
   const Rpc& rpc;
-  PortRequest request;  // waits for a call of it
-  std::unique_ptr<Work> work;
+  PortRequest request;                 // waits for a call of it
+  std::shared_ptr<Exchange> reusable;  // serves all its calls where the rpc answers at once
   std::vector<std::unique_ptr<UnaryCall>> idle;  // touched by the queue's thread only
 };
 
-class UnaryCall final : public Event {
+class UnaryCall final : public Event, public CallOrigin {
  public:
   UnaryCall(Queue& queue, Port& port) : queue_(queue), port_(port) {}
 
@@ -120,40 +88,26 @@ class UnaryCall final : public Event {
   void Happened(bool ok) override;
   // Does the work of a call that was taken in. Queue thread.
   void Run(std::chrono::steady_clock::time_point now);
-  // The call has named its model and policy.
-  void ModelKnown(std::string_view model, std::string_view policy_hash) {
-    taken_.ModelKnown(model, policy_hash);
-  }
-  // Answers, once. Any thread. Afterwards the object may be gone.
-  void Finish(const absl::Status& status, const grpc::ByteBuffer* response);
-  // Whether the caller may name this model. Errors: PERMISSION_DENIED.
-  absl::Status AllowModel(std::string_view model) const { return AuthorizeModel(caller(), model); }
-  // "" for a caller that is no principal.
-  std::string_view caller_name() const {
-    return caller().principal == nullptr ? std::string_view() : caller().principal->name;
-  }
-  // null: the caller may make any number of users known.
-  NewUserQuota* new_users() const { return caller().new_users; }
   // Drops an answer that was not read within `patience`. Queue thread.
   void DropIfUnread(std::chrono::steady_clock::time_point now,
                     std::chrono::steady_clock::duration patience);
 
   // The peer of a call that gRPC has handed over and not yet taken back; else empty. Queue thread.
-  std::string Peer() const;
-
-  TransportState& state();
+  std::string Peer() const override;
+  std::string TraceId() const override;
 
  private:
   enum class Stage { kIdle, kPosted, kTakenIn, kFinishing };
 
-  const Caller& caller() const { return taken_.caller(); }
+  TransportState& state();
   void TakeIn();
   // True when it was refused.
   bool TooLarge();
-  // False when it was refused.
-  bool Admitted();
-  void Refuse(grpc::StatusCode code, const std::string& message, const std::string& pushback_ms);
-  void Send(const grpc::Status& status, const grpc::ByteBuffer* response);
+  // Once. Any thread. Afterwards the object may be gone. An error may be of the handler, or of what
+  // comes before it; with OK the exchange has the response.
+  void Answer(absl::Status status, absl::Duration retry_after = absl::ZeroDuration());
+  // The response, if it may wait for its reader.
+  bool Encode(grpc::ByteBuffer& bytes);
 
   Queue& queue_;
   Port& port_;
@@ -162,9 +116,9 @@ class UnaryCall final : public Event {
   std::atomic<Stage> stage_{Stage::kIdle};
   friend class Queue;
   TakenCall taken_;
-  std::size_t slot_ = 0;           // in Queue::live_
-  std::int64_t unsent_bytes_ = 0;  // of its answer
-  std::chrono::steady_clock::time_point sent_;
+  std::shared_ptr<Exchange> exchange_;  // while it runs
+  std::size_t slot_ = 0;                // in Queue::live_
+  std::int64_t unsent_bytes_ = 0;       // of its answer
   std::optional<grpc::ServerContext> context_;
   std::optional<Responder> responder_;
   grpc::ByteBuffer request_;
@@ -196,8 +150,19 @@ class Queue {
     backlog_[static_cast<std::size_t>(call_class)].push_back(call);
   }
   void Recycle(UnaryCall* call, Port& port);
+  // For a call of the port that is about to run. Where the rpc answers at once, good until the next
+  // of this queue.
+  std::shared_ptr<Exchange> ExchangeFor(Port& port);
 
  private:
+  // Where requests are parsed: named values are a hundred small messages, each of which would be
+  // allocated and freed by itself.
+  struct RequestArena {
+    std::unique_ptr<std::array<char, 64 * 1024>> block;
+    google::protobuf::Arena arena;
+    RequestArena();
+  };
+
   void Loop();
   // The next event, which happens, or its absence at `deadline`.
   template <class Deadline>
@@ -214,6 +179,7 @@ class Queue {
   std::unique_ptr<grpc::ServerCompletionQueue> cq_;
   const bool aside_;
   LooksAside looks_;  // of the queue's thread
+  RequestArena requests_;
   std::vector<Port> ports_;
   std::array<std::deque<UnaryCall*>, kCallClasses> backlog_;  // admitted, not yet run; by class
   std::vector<UnaryCall*> live_;                              // all that gRPC holds

@@ -29,6 +29,14 @@ server::AccessRules RulesOf(const CallRate& rate) {
   return rules;
 }
 
+// A call of gRPC, but for its socket.
+struct GrpcCall final : server::CallOrigin {
+  std::string Peer() const override { return ""; }
+  std::string TraceId() const override { return ""; }
+
+  server::TakenCall taken;
+};
+
 std::unique_ptr<server::Handlers> Broken(const ListenerOptions& options) {
   if (options.mutant == nullptr || !options.mutant->wrap_handlers) return nullptr;
   return options.mutant->wrap_handlers(
@@ -43,13 +51,11 @@ Listeners::Listeners(const ListenerOptions& options)
       gatekeeper_(RulesOf(options.rate), *options.clock),
       broken_(Broken(options)),
       handlers_(broken_ != nullptr ? *broken_ : *options.handlers),
-      desk_{.slots = server::CallSlots(kCallsInFlightMaxDefault),
-            .gatekeeper = &gatekeeper_,
-            .observer = options.observer,
-            .log = options.log,
-            .keeps_unrecorded = [this](std::string_view name, std::string_view policy_hash) {
-              return handlers_.KeepsCallUnrecorded(name, policy_hash);
-            }} {
+      desk_({.gatekeeper = &gatekeeper_,
+             .observer = options.observer,
+             .log = options.log,
+             .calls_max = kCallsInFlightMaxDefault,
+             .keeps_unrecorded = server::UnrecordedBy(handlers_)}) {
   if (!ByHttp(options.api)) return;
   server::ApiServerOptions api;
   api.personalizer.model = options.asked;
@@ -62,9 +68,7 @@ Listeners::Listeners(const ListenerOptions& options)
 
 Listeners::~Listeners() {
   if (api_ != nullptr) api_->calls().Close();
-  for (const server::CallDone& done : unfinished_->Close()) {
-    done(absl::UnavailableError("server is shutting down"));
-  }
+  desk_.EndUnfinished();
 }
 
 void Listeners::Count(const google::protobuf::Message& request) {
@@ -94,31 +98,22 @@ void Listeners::CallGrpc(const google::protobuf::Message& request, const Answere
   const server::Rpc& rpc = RpcOf(request);
   const std::shared_ptr<server::Exchange> exchange = rpc.make_exchange();
   exchange->request().CopyFrom(request);
-  const auto call = std::make_shared<server::TakenCall>();
+  const auto call = std::make_shared<GrpcCall>();
   const auto end = [call, exchange, done](const absl::Status& status) {
-    call->End(status.raw_code(), server::TakenCall::Clock::now(), [] { return std::string(); });
+    call->taken.End(status);
     done(status, exchange->response());
   };
-  call->TakeIn(desk_, rpc, "");
+  call->taken.TakeIn(desk_, rpc, "", *call);
   const std::string bearer = absl::StrCat("Bearer ", kToken);
-  const server::Admittance admittance =
-      call->Admit(server::Credentials{.authorization = {bearer}, .subjects = {}});
-  if (!admittance.status.ok()) return end(admittance.status);
-  call->Started(absl::ZeroDuration());
-  call->ModelKnown(exchange->model(), exchange->policy_hash());
-  if (const absl::Status allowed = exchange->AllowModels(call->caller()); !allowed.ok()) {
-    return end(allowed);
-  }
-  const std::uint64_t ticket = unfinished_->Add(end);
-  exchange->Run(handlers_, call->caller(),
-                [exchange, unfinished = unfinished_, ticket](const absl::Status& status) {
-                  if (const server::CallDone waiting = unfinished->Take(ticket)) waiting(status);
-                });
+  const absl::Status admitted =
+      call->taken.Admit(server::Credentials{.authorization = {bearer}, .subjects = {}});
+  if (!admitted.ok()) return end(admitted);
+  call->taken.Run(exchange, {handlers_}, end);
 }
 
 void Listeners::Show(server::ServerView& view) const {
-  view.calls_in_flight =
-      desk_.slots.shown_in_flight() + (api_ == nullptr ? 0 : api_->calls().shown_in_flight());
+  view.calls_in_flight = desk_.slots.shown_in_flight() +
+                         (api_ == nullptr ? 0 : api_->calls().desk().slots.shown_in_flight());
   // As GrpcServer and ApiServer tell of theirs.
   const bool unrecorded = options_.handlers->KeepsReportsUnrecorded("");
   view.leaves_out_descriptors = unrecorded;

@@ -14,7 +14,6 @@
 #include "server/models/registry.h"
 #include "server/ops/observation/model_view.h"
 #include "server/service/access/gatekeeper.h"
-#include "server/service/transport/exchange.h"
 #include "server/service/transport/handlers.h"
 #include "server/service/transport/taken_call.h"
 #include "tools/audit/transcript/http_caller.h"
@@ -84,9 +83,6 @@ class Listeners {
   std::unique_ptr<server::Handlers> broken_;  // the mutant's; null: none
   server::Handlers& handlers_;                // what listeners call
   server::CallDesk desk_;
-  // Calls of gRPC whose handler will finish later.
-  const std::shared_ptr<server::UnfinishedCalls> unfinished_ =
-      std::make_shared<server::UnfinishedCalls>();
   std::unique_ptr<server::HttpApi> api_;  // null: callers come by gRPC
   Traffic traffic_;
 };
