@@ -1,6 +1,6 @@
 #include "common/random/real_samplers.h"
 
-#include <openssl/crypto.h>
+#include <string.h>
 
 #include <bit>
 #include <cmath>
@@ -53,7 +53,7 @@ double PortableLog(double x) {
 }
 // PROOF: privunit end
 
-RealSampler::~RealSampler() { OPENSSL_cleanse(words_.data(), sizeof(words_)); }
+RealSampler::~RealSampler() { explicit_bzero(words_.data(), sizeof(words_)); }
 
 absl::Status RealSampler::Refill() {
   BANDANA_RETURN_IF_ERROR(bits_.Fill(std::as_writable_bytes(std::span(words_))));

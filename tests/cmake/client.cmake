@@ -67,6 +67,7 @@ target_compile_definitions(quickstart_test PRIVATE QUICKSTART_PROGRAM="$<TARGET_
 # The core without Abseil and OpenSSL: their stand-ins, and each source as WebAssembly.
 set(core_stand_in ${PROJECT_SOURCE_DIR}/client/core/stand_in)
 bandana_test(NAME report_bytes_property_test SRCS property/report_bytes_property_test.cc DEPS bandana::client bandana::test_support LABELS property)
+bandana_test(NAME plain_chacha20_test SRCS unit/plain_chacha20_test.cc ${core_stand_in}/plain_chacha20.cc DEPS bandana::base bandana::random)
 bandana_test(NAME plain_sha256_test SRCS unit/plain_sha256_test.cc ${core_stand_in}/plain_sha256.cc DEPS bandana::base)
 bandana_test(NAME stand_in_of_abseil_test SRCS unit/stand_in_test.cc DEPS bandana::base absl::statusor absl::time)
 bandana_test(NAME stand_in_test SRCS unit/stand_in_test.cc OWN_HEADERS)

@@ -115,5 +115,30 @@ TEST(StandInTest, DurationsAndTimes) {
   EXPECT_LT(time, absl::InfiniteFuture());
 }
 
+TEST(StandInTest, TextsGrow) {
+  std::string text = "a";
+  absl::StrAppend(&text, 1, "b", 0.5);
+  EXPECT_EQ(text, "a1b0.5");
+}
+
+TEST(StandInTest, DurationsHaveText) {
+  const std::pair<absl::Duration, const char*> cases[] = {
+      {absl::ZeroDuration(), "0"},
+      {absl::InfiniteDuration(), "inf"},
+      {-absl::InfiniteDuration(), "-inf"},
+      {absl::Nanoseconds(7), "7ns"},
+      {absl::Nanoseconds(1'500), "1.5us"},
+      {absl::Nanoseconds(-1'050'000), "-1.05ms"},
+      {absl::Milliseconds(50), "50ms"},
+      {absl::Seconds(1), "1s"},
+      {absl::Milliseconds(90'250), "1m30.25s"},
+      {absl::Hours(168), "168h"},
+      {absl::Hours(1) + absl::Nanoseconds(1), "1h0.000000001s"},
+      {absl::Hours(2) + absl::Minutes(3) - absl::Seconds(1), "2h2m59s"},
+      {absl::Nanoseconds(999'999'999), "999.999999ms"},
+  };
+  for (const auto& [duration, text] : cases) EXPECT_EQ(absl::FormatDuration(duration), text);
+}
+
 }  // namespace
 }  // namespace bandana

@@ -40,4 +40,9 @@ std::string StrCat(const Pieces&... pieces) {
   return out;
 }
 
+template <typename... Pieces>
+void StrAppend(std::string* out, const Pieces&... pieces) {
+  (stand_in::AppendPiece(*out, pieces), ...);
+}
+
 }  // namespace absl

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 namespace absl {
 
@@ -124,6 +125,45 @@ constexpr std::int64_t ToInt64Seconds(Duration d) { return stand_in::InUnits(d, 
 inline double ToDoubleSeconds(Duration d) {
   if (d.infinite()) return d.nanos() > 0 ? 1.0 / 0.0 : -1.0 / 0.0;
   return static_cast<double>(d.nanos()) * 1e-9;
+}
+
+namespace stand_in {
+
+// `nanos` in units of so many, with the digits that its fraction needs; nothing where it is 0.
+inline void AppendUnits(std::string& out, std::int64_t nanos, std::int64_t unit, const char* name) {
+  if (nanos == 0) return;
+  out += std::to_string(nanos / unit);
+  if (std::int64_t rest = nanos % unit; rest != 0) {
+    out += '.';
+    for (; rest != 0; rest %= unit) {
+      unit /= 10;
+      out += static_cast<char>('0' + rest / unit);
+    }
+  }
+  out += name;
+}
+
+}  // namespace stand_in
+
+// "72h3m0.5s", "1.5ms", "0", "-inf".
+inline std::string FormatDuration(Duration d) {
+  std::string out = d < ZeroDuration() ? "-" : "";
+  if (d.infinite()) return out + "inf";
+  const std::int64_t n = d.nanos() < 0 ? -d.nanos() : d.nanos();
+  if (n == 0) return "0";
+  if (n < 1'000) {
+    stand_in::AppendUnits(out, n, 1, "ns");
+  } else if (n < 1'000'000) {
+    stand_in::AppendUnits(out, n, 1'000, "us");
+  } else if (n < 1'000'000'000) {
+    stand_in::AppendUnits(out, n, 1'000'000, "ms");
+  } else {
+    const std::int64_t minute = 60'000'000'000;
+    stand_in::AppendUnits(out, n - n % (60 * minute), 60 * minute, "h");
+    stand_in::AppendUnits(out, n % (60 * minute) - n % minute, minute, "m");
+    stand_in::AppendUnits(out, n % minute, 1'000'000'000, "s");
+  }
+  return out;
 }
 
 class Time {
