@@ -21,6 +21,7 @@
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/design/model_spec.h"
+#include "common/design/wire_messages.h"
 #include "common/features/encoder.h"
 #include "server/models/registry.h"
 #include "server/service/recommender.h"
@@ -178,7 +179,7 @@ void ServeShop(int control, int ready) {
   if (!google::protobuf::TextFormat::ParseFromString(kShopFeatures, config.mutable_features())) {
     Die("the schema does not parse");
   }
-  const auto schema = FeatureSchema::Make(config.features(), 1, 256, [](auto, auto) {});
+  const auto schema = FeatureSchema::Make(FromProto(config.features()), 1, 256, [](auto, auto) {});
   std::vector<server::CatalogueArm> arms(kCatalogueArms);
   ValueLog log;
   log.Begin(ValueRule::kOpen, schema->fields().size());
@@ -187,7 +188,7 @@ void ServeShop(int control, int ready) {
     (*values.mutable_fields())["price"].set_number_value(1 + a % 300);
     arms[a].id = static_cast<std::uint32_t>(a);
     arms[a].features.resize(static_cast<std::size_t>(schema->dimension()));
-    Must(EncodeArm(*schema, values, {.list = "arm"}, log, arms[a].features));
+    Must(EncodeArm(*schema, FromProto(values), {.list = "arm"}, log, arms[a].features));
   }
   ServeModel(config, arms, control, ready);
 }

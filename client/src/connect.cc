@@ -107,7 +107,7 @@ absl::StatusOr<std::unique_ptr<Client>> Connect(const ClientOptions& options,
       KeptAnswers(body, options.model, {}).Put(KeptAnswers::kModel, response.SerializeAsString());
     }
   }
-  BANDANA_ASSIGN_OR_RETURN(const PublicSpec spec, ParsePublicSpec(response));
+  BANDANA_ASSIGN_OR_RETURN(const PublicSpec spec, ParsePublicSpec(response.SerializeAsString()));
   if (spec.name != options.model) {
     return FailedPrecondition("the server answered with model ", spec.name, " instead of ",
                               options.model);

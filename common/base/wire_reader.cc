@@ -115,6 +115,10 @@ void WireReader::Flag(bool& out) const {
   if (kind_ == kVarint) out = number_ != 0;
 }
 
+void WireReader::Flag(std::optional<bool>& out) const {
+  if (kind_ == kVarint) out = number_ != 0;
+}
+
 void WireReader::Real(double& out) const {
   if (kind_ == kFixed64) out = FixedAt<double>(block_.data());
 }

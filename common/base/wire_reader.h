@@ -42,6 +42,7 @@ class WireReader {
   void Number(std::uint32_t& out) const;
   void Number(std::int32_t& out) const;  // enums as well
   void Flag(bool& out) const;
+  void Flag(std::optional<bool>& out) const;
   void Real(double& out) const;
   void Real(std::optional<double>& out) const;
   void Bytes(std::string& out) const;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/design/family.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/mechanism.h"
 #include "common/promise/model_rules.h"
 

@@ -8,7 +8,7 @@
 namespace bandana {
 
 std::string CounterIdentity(const PublicSpec& spec, const CounterDesign& design) {
-  return absl::StrCat(v1::CounterKind_Name(spec.counter->kind), " ", ToHex(design.digest()));
+  return absl::StrCat(ServedName(spec.counter->kind), " ", ToHex(design.digest()));
 }
 
 std::string DescribeCounter(const PublicSpec& spec, const CounterDesign& design,
@@ -16,7 +16,7 @@ std::string DescribeCounter(const PublicSpec& spec, const CounterDesign& design,
   const std::uint64_t horizon = spec.counter->horizon;
   return absl::StrFormat(
       "%s, %s %s, tuned to %d steps, at most %d, noise sd %.3g in each %s at step %d",
-      v1::Mechanism_Name(spec.mechanism), v1::CounterKind_Name(spec.counter->kind), scope, horizon,
+      MechanismName(spec.mechanism), ServedName(spec.counter->kind), scope, horizon,
       spec.counter->steps_max, std::sqrt(design.PredictedVariance(horizon)), entry, horizon);
 }
 

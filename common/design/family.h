@@ -31,7 +31,7 @@ class Family {
   struct Scope {
     // "models of arms"; "" where mechanisms say for themselves which models they are not for.
     std::string_view plural;
-    std::vector<v1::Mode> modes;
+    std::vector<Mode> modes;
     int dimension_max = kDimensionMax;
     // Why its models cannot forget (ModelConfig.half_life), said of `plural`; "": they can.
     std::string_view keeps;

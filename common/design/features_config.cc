@@ -1,8 +1,10 @@
 #include "common/design/features_config.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/design/family.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/features_policy.h"
 
 namespace bandana {
@@ -14,14 +16,27 @@ void ParseFeatures(const v1::ModelConfig& config, ModelSpec& spec, const FieldCh
     checks.Add("features", absl::StrCat("is not for ", ToAbsl(family.scope().plural)));
     return;
   }
-  out.features =
-      MakeSchema(config.features(), out.feature_l2_max, family.scope().dimension_max, checks);
+  out.features = MakeSchema(FromProto(config.features()), out.feature_l2_max,
+                            family.scope().dimension_max, checks);
   if (out.features == nullptr) return;
   out.dimension = out.features->dimension();
   if (config.dimension() != 0 && config.dimension() != static_cast<std::uint32_t>(out.dimension)) {
     checks.Add("dimension", absl::StrCat("follows from features: leave it out, or give ",
                                          out.dimension, ", got ", config.dimension()));
   }
+}
+
+std::vector<std::string> FeatureLines(const PublicSpec& spec) {
+  std::vector<std::string> lines;
+  if (spec.features == nullptr) return lines;
+  lines.push_back(absl::StrFormat("every block times %.6g", spec.features->scale()));
+  for (const FeatureBlock& block : spec.features->blocks()) {
+    const std::string entries = block.size == 1
+                                    ? absl::StrCat(block.begin)
+                                    : absl::StrCat(block.begin, "..", block.begin + block.size - 1);
+    lines.push_back(absl::StrFormat("%-9s %s", entries, block.text));
+  }
+  return lines;
 }
 
 }  // namespace bandana

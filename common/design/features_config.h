@@ -11,4 +11,7 @@ namespace bandana {
 // feature_l2_max and the family of the spec, fills in dimension and schema.
 void ParseFeatures(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks);
 
+// For people: the scale, and what each field's entries are, a line each; none without a schema.
+std::vector<std::string> FeatureLines(const PublicSpec& spec);
+
 }  // namespace bandana

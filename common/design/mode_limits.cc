@@ -13,9 +13,9 @@ constexpr std::string_view kNobodyCounts =
     "server cannot tell whose an event is; independent {} gives each user a node";
 
 constexpr ModeLimits kLimits[] = {
-    {.mode = v1::NON_PRIVATE, .parse_privacy = RefusePrivacy},
-    {.mode = v1::CENTRAL_REWARD, .shared_limit = kNobodyCounts},
-    {.mode = v1::JOINT,
+    {.mode = Mode::kNonPrivate, .parse_privacy = RefusePrivacy},
+    {.mode = Mode::kCentralReward, .shared_limit = kNobodyCounts},
+    {.mode = Mode::kJoint,
      .plain_names = "contexts are private, and whoever guesses it could try guesses of what was on "
                     "offer",
      .shared_limit = kNobodyCounts,
@@ -25,7 +25,7 @@ constexpr ModeLimits kNone;
 
 }  // namespace
 
-const ModeLimits& LimitsOf(v1::Mode mode) {
+const ModeLimits& LimitsOf(Mode mode) {
   const auto* const found = std::ranges::find(kLimits, mode, &ModeLimits::mode);
   return found == std::end(kLimits) ? kNone : *found;
 }

@@ -12,7 +12,7 @@ namespace bandana {
 // Messages where a model of the mode refuses it; empty where it does not. Nothing is said of modes
 // that this version does not know.
 struct ModeLimits {
-  v1::Mode mode = v1::MODE_UNSPECIFIED;
+  Mode mode = Mode::kUnspecified;
   // A name of a decision that could be guessed. Rows of named decisions have one size there.
   std::string_view plain_names;
   // A limit of events per user, where users may share a node.
@@ -22,6 +22,6 @@ struct ModeLimits {
   // Takes what a configuration says of privacy.
   void (*parse_privacy)(ModelSpec& spec, const FieldChecks& checks) = ParsePrivate;
 };
-const ModeLimits& LimitsOf(v1::Mode mode);
+const ModeLimits& LimitsOf(Mode mode);
 
 }  // namespace bandana

@@ -14,6 +14,7 @@
 #include "common/design/model_spec.h"
 #include "common/design/privacy_config.h"
 #include "common/design/selection_policy.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/field_checks.h"
 #include "common/promise/model_rules.h"
 #include "common/promise/privacy_rules.h"
@@ -39,9 +40,9 @@ T OrDefault(T given, T fallback) {
   return given == T{} ? fallback : given;
 }
 
-google::protobuf::Duration OrDefault(bool given, const google::protobuf::Duration& duration,
-                                     absl::Duration fallback) {
-  return given ? duration : DurationToProto(fallback);
+wire::Duration OrDefault(bool given, const google::protobuf::Duration& duration,
+                         absl::Duration fallback) {
+  return FromProto(given ? duration : ToProto(fallback));
 }
 
 void ParseShape(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks) {
@@ -69,7 +70,7 @@ void ParseShape(const v1::ModelConfig& config, ModelSpec& spec, const FieldCheck
 
 void ParseTiming(const v1::ModelConfig& config, ModelSpec& spec, const FieldChecks& checks) {
   PublicSpec& out = spec.public_spec;
-  CheckReporting(config.has_reporting() ? &config.reporting() : nullptr, out, checks);
+  CheckReporting(FromProto(config.reporting()), out, checks);
   out.token_lifetime = CheckTokenLifetime(
       OrDefault(config.has_token_lifetime(), config.token_lifetime(), kTokenLifetime), out, checks);
   spec.decisions_open_max = checks.Count(
@@ -80,7 +81,8 @@ void ParseTiming(const v1::ModelConfig& config, ModelSpec& spec, const FieldChec
       OrDefault(config.has_refresh_interval(), config.refresh_interval(), kRefreshInterval),
       absl::ZeroDuration(), absl::Hours(1));
   if (config.has_half_life()) {
-    spec.half_life = checks.Span("half_life", config.half_life(), kHalfLifeMin, kHalfLifeMax);
+    spec.half_life =
+        checks.Span("half_life", FromProto(config.half_life()), kHalfLifeMin, kHalfLifeMax);
   }
   const FieldChecks checkpoint = checks.Inside("checkpoint");
   spec.checkpoint_events = checkpoint.Count(

@@ -12,6 +12,7 @@
 #include "common/design/mode_limits.h"
 #include "common/design/server_mechanism_table.h"
 #include "common/design/user_nodes.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/mode.h"
 #include "common/promise/model_rules.h"
 #include "common/promise/privacy_rules.h"
@@ -29,8 +30,8 @@ void CheckDeltaAllowed(const v1::Privacy& privacy, const FieldChecks& checks) {
 
 // The row of the mechanism in force.
 const MechanismRow& InForce(const ModelSpec& spec, const FieldChecks& checks) {
-  const v1::Mechanism asked = spec.config.privacy().mechanism();
-  const v1::Mode mode = spec.config.mode();
+  const MechanismId asked = FromProto(spec.config.privacy().mechanism());
+  const Mode mode = spec.public_spec.mode;
   const MechanismRow& otherwise = DefaultMechanism(mode, FamilyOf(spec).name());
   if (AsksForAuto(spec.config)) return otherwise;
   const MechanismRow* const row = FindMechanism(asked);
@@ -44,13 +45,46 @@ const MechanismRow& InForce(const ModelSpec& spec, const FieldChecks& checks) {
   return here == nullptr ? *row : *here;
 }
 
+// The part that a mechanism spends of the delta that a configuration allows.
+Delta TakeDelta(const MechanismRow& row, const v1::Privacy& privacy, const FieldChecks& checks) {
+  if (!row.gaussian) return Delta{0};
+  if (privacy.delta() == 0) {
+    checks.Add("delta", absl::StrCat("must be above 0 for ", MechanismName(row.id),
+                                     ": its noise is Gaussian"));
+  }
+  return Delta{privacy.delta()};
+}
+
+// Unset fields take their defaults.
+wire::CounterPolicy WithDefaults(wire::CounterPolicy policy) {
+  constexpr std::uint64_t kHorizonDefault = 10'000;
+  if (policy.kind == 0) policy.kind = NumberOf(CounterKind::kBlt);
+  if (policy.horizon == 0) policy.horizon = kHorizonDefault;
+  if (policy.steps_max == 0) policy.steps_max = kCounterStepsMax;
+  return policy;
+}
+
+// A counter that AUTO may still use is checked.
+std::optional<CounterSpec> TakeCounter(const MechanismRow& row, const v1::Privacy& privacy,
+                                       const FieldChecks& checks) {
+  const bool given = privacy.has_counter();
+  if (!row.has_counter && !given) return std::nullopt;
+  if (!row.has_counter && FromProto(privacy.mechanism()) == row.id) {
+    checks.Add("counter", absl::StrCat("is refused with mechanism ", MechanismName(row.id),
+                                       ", which has no counter"));
+  }
+  const CounterSpec counter =
+      CheckCounter("counter", WithDefaults(FromProto(privacy.counter())), checks);
+  return row.has_counter ? std::optional(counter) : std::nullopt;
+}
+
 void ParseMechanism(const v1::Privacy& privacy, ModelSpec& spec, const FieldChecks& checks) {
   PublicSpec& out = spec.public_spec;
   CheckDeltaAllowed(privacy, checks);
   const MechanismRow& row = InForce(spec, checks);
   out.mechanism = row.id;
-  out.delta = row.delta->Take(row.id, privacy, checks);
-  out.counter = row.counter->Take(row.id, privacy, checks);
+  out.delta = TakeDelta(row, privacy, checks);
+  out.counter = TakeCounter(row, privacy, checks);
   checks.Count("planned_events_per_user", PlannedEvents(privacy), 1, kCounterStepsMax);
   row.check_policy(out, checks);
 }
@@ -69,7 +103,7 @@ void ParsePrivate(ModelSpec& spec, const FieldChecks& checks) {
                "must be CLIP for a private model: a rejection would tell about the reward");
   }
   if (!config.has_privacy()) {
-    checks.Add("privacy", absl::StrCat("is required for mode ", v1::Mode_Name(config.mode())));
+    checks.Add("privacy", absl::StrCat("is required for mode ", ModeName(out.mode)));
     return;
   }
   const v1::Privacy& privacy = config.privacy();
@@ -84,9 +118,9 @@ void ParsePrivate(ModelSpec& spec, const FieldChecks& checks) {
 
 namespace {
 
-std::string ModeNames(const std::vector<v1::Mode>& modes) {
+std::string ModeNames(const std::vector<Mode>& modes) {
   return absl::StrJoin(modes, " or ",
-                       [](std::string* out, v1::Mode mode) { out->append(v1::Mode_Name(mode)); });
+                       [](std::string* out, Mode mode) { out->append(ModeName(mode)); });
 }
 
 // The family's modes and mechanisms.
@@ -99,10 +133,10 @@ void CheckFamily(const ModelSpec& spec, const FieldChecks& checks) {
       std::find(scope.modes.begin(), scope.modes.end(), p.mode) == scope.modes.end()) {
     checks.Add("mode", absl::StrCat("must be ", ModeNames(scope.modes), " for ", plural));
   } else if (!plural.empty() && !Serves(ServerRowOf(p), family.name())) {
-    checks.Add("privacy.mechanism",
-               absl::StrCat("must be AUTO or ",
-                            v1::Mechanism_Name(DefaultMechanism(p.mode, family.name()).id), " for ",
-                            plural));
+    checks.Add(
+        "privacy.mechanism",
+        absl::StrCat("must be AUTO or ", MechanismName(DefaultMechanism(p.mode, family.name()).id),
+                     " for ", plural));
   }
   family.Check(spec, checks);
 }
@@ -117,9 +151,8 @@ void CheckForgetting(const ModelSpec& spec, const FieldChecks& checks) {
     checks.Add("half_life",
                absl::StrCat("is refused for ", ToAbsl(scope.plural), ": ", ToAbsl(scope.keeps)));
   } else if (!row.keeps.empty()) {
-    checks.Add("half_life",
-               absl::StrCat("is refused with mechanism ", v1::Mechanism_Name(p.mechanism),
-                            " in mode ", v1::Mode_Name(p.mode), ": ", ToAbsl(row.keeps)));
+    checks.Add("half_life", absl::StrCat("is refused with mechanism ", MechanismName(p.mechanism),
+                                         " in mode ", ModeName(p.mode), ": ", ToAbsl(row.keeps)));
   }
 }
 
@@ -139,19 +172,24 @@ void CheckModeRules(const ModelSpec& spec, const FieldChecks& checks) {
 
 }  // namespace
 
+std::uint64_t PlannedEvents(const v1::Privacy& privacy) {
+  const std::uint64_t planned = privacy.planned_events_per_user();
+  return planned == 0 ? kPlannedEventsDefault : planned;
+}
+
 bool AsksForAuto(const v1::ModelConfig& config) {
-  const v1::Mechanism asked = config.privacy().mechanism();
-  return asked == v1::AUTO || asked == v1::MECHANISM_UNSPECIFIED;
+  const MechanismId asked = FromProto(config.privacy().mechanism());
+  return asked == MechanismId::kAuto || asked == MechanismId::kUnspecified;
 }
 
 void ParsePrivacy(ModelSpec& spec, const FieldChecks& checks) {
-  spec.public_spec.mode = spec.config.mode();
-  if (FindMode(spec.config.mode()) == nullptr) {
+  spec.public_spec.mode = FromProto(spec.config.mode());
+  if (FindMode(spec.public_spec.mode) == nullptr) {
     checks.Add("mode",
                "is required: NON_PRIVATE, LOCAL_REWARD, CENTRAL_REWARD, JOINT or LOCAL_CONTEXT");
     return;
   }
-  LimitsOf(spec.config.mode()).parse_privacy(spec, checks);
+  LimitsOf(spec.public_spec.mode).parse_privacy(spec, checks);
 }
 
 namespace {

@@ -1,6 +1,8 @@
 // The privacy part of a ModelConfig.
 #pragma once
 
+#include <cstdint>
+
 #include "common/design/model_spec.h"
 #include "common/promise/field_checks.h"
 
@@ -14,6 +16,10 @@ void ParsePrivacy(ModelSpec& spec, const FieldChecks& checks);
 // ModeLimits::parse_privacy of private modes; and of the one that has none.
 void ParsePrivate(ModelSpec& spec, const FieldChecks& checks);
 void RefusePrivacy(ModelSpec& spec, const FieldChecks& checks);
+
+// Events that a user is planned for.
+inline constexpr std::uint64_t kPlannedEventsDefault = 1000;
+std::uint64_t PlannedEvents(const v1::Privacy& privacy);
 
 // Whether the choice of the mechanism is left to AUTO.
 bool AsksForAuto(const v1::ModelConfig& config);

@@ -16,45 +16,45 @@ namespace bandana {
 
 std::span<const ServerMechanismRow> ServerMechanisms() {
   static const std::vector<ServerMechanismRow> rows = {
-      {.policy = FindMechanism(v1::MECHANISM_UNSPECIFIED, v1::NON_PRIVATE),
+      {.policy = FindMechanism(MechanismId::kUnspecified, Mode::kNonPrivate),
        .families = {"linear", "arms", "points", "sparse", "effects"},
        .keeps = "",
        .make = MakeServerNone},
-      {.policy = FindMechanism(v1::REWARD_RANDOMIZER, v1::LOCAL_REWARD),
+      {.policy = FindMechanism(MechanismId::kRewardRandomizer, Mode::kLocalReward),
        .families = {"linear", "arms", "points", "effects"},
        .keeps = "",
        .make = MakeServerRandomizer},
-      {.policy = FindMechanism(v1::CENTRED_RANDOMIZER, v1::LOCAL_REWARD),
+      {.policy = FindMechanism(MechanismId::kCentredRandomizer, Mode::kLocalReward),
        .families = {"linear", "effects"},
        .check = CheckCentredModel,
        .keeps = "",
        .make = MakeServerCentred},
-      {.policy = FindMechanism(v1::COUNTER, v1::LOCAL_REWARD),
+      {.policy = FindMechanism(MechanismId::kCounter, Mode::kLocalReward),
        .field = "privacy.counter",
        .make = MakeServerCounter},
-      {.policy = FindMechanism(v1::COUNTER, v1::JOINT),
+      {.policy = FindMechanism(MechanismId::kCounter, Mode::kJoint),
        .check = CheckThetaBound,
        .field = "privacy.counter",
        .make = MakeJoint},
-      {.policy = FindMechanism(v1::SHAPED_COUNTER, v1::CENTRAL_REWARD),
+      {.policy = FindMechanism(MechanismId::kShapedCounter, Mode::kCentralReward),
        .check = CheckShapedModel,
        .field = "privacy.counter",
        .remark = kShapedRemark,
        .make = MakeShapedCounter},
-      {.policy = FindMechanism(v1::POOLED_COUNTER, v1::CENTRAL_REWARD),
+      {.policy = FindMechanism(MechanismId::kPooledCounter, Mode::kCentralReward),
        .check = CheckShapedModel,
        .field = "privacy.counter",
        .remark = kShapedRemark,
        .make = MakePooledCounter},
-      {.policy = FindMechanism(v1::PRIVUNIT, v1::LOCAL_CONTEXT),
+      {.policy = FindMechanism(MechanismId::kPrivUnit, Mode::kLocalContext),
        .check = CheckThetaBound,
        .keeps = "",
        .make = MakeServerContexts},
-      {.policy = FindMechanism(v1::JOINT_GAUSSIAN, v1::LOCAL_CONTEXT),
+      {.policy = FindMechanism(MechanismId::kJointGaussian, Mode::kLocalContext),
        .check = CheckThetaBound,
        .keeps = "",
        .make = MakeServerContexts},
-      {.policy = FindMechanism(v1::SPARSE_RELEASE, v1::JOINT),
+      {.policy = FindMechanism(MechanismId::kSparseRelease, Mode::kJoint),
        .families = {"sparse"},
        .check = CheckSparseModel,
        .field = "sparse",
@@ -67,7 +67,7 @@ const ServerMechanismRow& ServerRowOf(const PublicSpec& spec) {
   return ServerRowOf(spec.mechanism, spec.mode);
 }
 
-const ServerMechanismRow& ServerRowOf(v1::Mechanism id, v1::Mode mode) {
+const ServerMechanismRow& ServerRowOf(MechanismId id, Mode mode) {
   const auto rows = ServerMechanisms();
   const auto found = std::ranges::find(rows, FindMechanism(id, mode), &ServerMechanismRow::policy);
   BANDANA_CHECK(found != rows.end());
@@ -78,7 +78,7 @@ bool Serves(const ServerMechanismRow& row, std::string_view family) {
   return std::ranges::find(row.families, family) != row.families.end();
 }
 
-const MechanismRow& DefaultMechanism(v1::Mode mode, std::string_view family) {
+const MechanismRow& DefaultMechanism(Mode mode, std::string_view family) {
   const MechanismRow* first = nullptr;  // for the mode
   for (const ServerMechanismRow& row : ServerMechanisms()) {
     if (std::ranges::find(row.policy->modes, mode) == row.policy->modes.end()) continue;

@@ -33,12 +33,12 @@ struct ServerMechanismRow {
 // In the order of Mechanisms().
 std::span<const ServerMechanismRow> ServerMechanisms();
 // The row of a mechanism, of a policy's mechanism. Requires one that is for the mode.
-const ServerMechanismRow& ServerRowOf(v1::Mechanism id, v1::Mode mode);
+const ServerMechanismRow& ServerRowOf(MechanismId id, Mode mode);
 const ServerMechanismRow& ServerRowOf(const PublicSpec& spec);
 // Whether models of the family may have it.
 bool Serves(const ServerMechanismRow& row, std::string_view family);
 // AUTO's choice without a planner: the first row for mode and family, or for the mode where none is
 // for both. Requires a private mode.
-const MechanismRow& DefaultMechanism(v1::Mode mode, std::string_view family);
+const MechanismRow& DefaultMechanism(Mode mode, std::string_view family);
 
 }  // namespace bandana

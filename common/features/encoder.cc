@@ -10,9 +10,6 @@
 namespace bandana {
 namespace {
 
-using google::protobuf::Struct;
-using google::protobuf::Value;
-
 std::span<double> BlockOf(const FeatureSchema& schema, int field, std::span<double> x) {
   return x.subspan(
       static_cast<std::size_t>(schema.begin(field)),
@@ -20,14 +17,15 @@ std::span<double> BlockOf(const FeatureSchema& schema, int field, std::span<doub
 }
 
 // The least name of `values` that is none of the fields [begin, end); names have no order there.
-std::string UnknownName(const FeatureSchema& schema, const Struct& values, int begin, int end) {
-  const std::string* least = nullptr;
-  for (const auto& [name, value] : values.fields()) {
+std::string UnknownName(const FeatureSchema& schema, const NamedValues& values, int begin,
+                        int end) {
+  const std::string_view* least = nullptr;
+  for (const auto& [name, value] : values) {
     const int field = schema.FieldOf(name);
     if (field >= begin && field < end) continue;
     if (least == nullptr || name < *least) least = &name;
   }
-  return least == nullptr ? "" : *least;
+  return std::string(least == nullptr ? "" : *least);
 }
 
 std::string KnownNames(const FeatureSchema& schema, int begin, int end) {
@@ -42,29 +40,30 @@ std::string KnownNames(const FeatureSchema& schema, int begin, int end) {
 }
 
 // Fills in the blocks of the fields [begin, end), not scaled. x is zero before.
-absl::Status EncodeFields(const FeatureSchema& schema, const Struct& values, int begin, int end,
-                          const ValuePath& path, ValueLog& log, std::span<double> x) {
-  int known = 0;
+absl::Status EncodeFields(const FeatureSchema& schema, const NamedValues& values, int begin,
+                          int end, const ValuePath& path, ValueLog& log, std::span<double> x) {
+  std::size_t known = 0;
+  std::vector<const NamedValue*> given(static_cast<std::size_t>(end - begin));
+  for (const auto& [name, value] : values) {
+    const int f = schema.FieldOf(name);
+    if (f < begin || f >= end) continue;
+    given[static_cast<std::size_t>(f - begin)] = &value;
+    ++known;
+  }
   for (int f = begin; f < end; ++f) {
     const FeatureField& field = *schema.fields()[static_cast<std::size_t>(f)];
     const auto number = static_cast<std::size_t>(f);
-    const auto value = values.fields().find(field.name());
-    if (value == values.fields().end()) {
-      log.TakeMissing(number);
-      continue;
-    }
-    ++known;
-    const Value::KindCase kind = value->second.kind_case();
-    if (kind == Value::kNullValue || kind == Value::KIND_NOT_SET) {
+    const NamedValue* const value = given[static_cast<std::size_t>(f - begin)];
+    if (value == nullptr || value->kind == NamedValue::Kind::kNull) {
       log.TakeMissing(number);
       continue;
     }
     const std::span<double> block = BlockOf(schema, f, x);
-    const Found found = field.Encode(value->second, block);
+    const Found found = field.Encode(*value, block);
     if (found == Found::kWrong) std::fill(block.begin(), block.end(), 0.0);
-    BANDANA_RETURN_IF_ERROR(log.Take(field, number, found, path, value->second));
+    BANDANA_RETURN_IF_ERROR(log.Take(field, number, found, path, *value));
   }
-  if (known == static_cast<int>(values.fields().size())) return absl::OkStatus();
+  if (known == values.size()) return absl::OkStatus();
   return log.TakeUnknownName(UnknownName(schema, values, begin, end), path,
                              KnownNames(schema, begin, end));
 }
@@ -98,8 +97,8 @@ void MultiplyBoth(const FeatureSchema& schema, const CrossPlace& cross,
 
 }  // namespace
 
-absl::Status EncodeContext(const FeatureSchema& schema, const Struct& values, const ValuePath& path,
-                           ValueLog& log, EncodedContext& context) {
+absl::Status EncodeContext(const FeatureSchema& schema, const NamedValues& values,
+                           const ValuePath& path, ValueLog& log, EncodedContext& context) {
   context.x.assign(static_cast<std::size_t>(schema.dimension()), 0.0);
   context.entries.clear();
   context.end.clear();
@@ -119,8 +118,8 @@ absl::Status EncodeContext(const FeatureSchema& schema, const Struct& values, co
   return absl::OkStatus();
 }
 
-absl::Status EncodeArm(const FeatureSchema& schema, const Struct& values, const ValuePath& path,
-                       ValueLog& log, std::span<double> row) {
+absl::Status EncodeArm(const FeatureSchema& schema, const NamedValues& values,
+                       const ValuePath& path, ValueLog& log, std::span<double> row) {
   std::fill(row.begin(), row.end(), 0.0);
   const int end = static_cast<int>(schema.fields().size());
   BANDANA_RETURN_IF_ERROR(

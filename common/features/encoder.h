@@ -8,7 +8,6 @@
 #include "absl/status/status.h"
 #include "common/features/schema.h"
 #include "common/features/value_log.h"
-#include "google/protobuf/struct.pb.h"
 
 namespace bandana {
 
@@ -31,11 +30,11 @@ struct EncodedContext {
 
 // Values of the context fields; a missing one has a zero block. Errors: those of ValueLog, which
 // must have begun.
-absl::Status EncodeContext(const FeatureSchema& schema, const google::protobuf::Struct& values,
+absl::Status EncodeContext(const FeatureSchema& schema, const NamedValues& values,
                            const ValuePath& path, ValueLog& log, EncodedContext& context);
 // An arm by itself: bias, arm fields, and crosses of two of them; the rest of the `row` of d
 // entries is zero. Errors: as above.
-absl::Status EncodeArm(const FeatureSchema& schema, const google::protobuf::Struct& values,
+absl::Status EncodeArm(const FeatureSchema& schema, const NamedValues& values,
                        const ValuePath& path, ValueLog& log, std::span<double> row);
 // x = the vector of an arm in a context, both d entries. `row`: of EncodeArm, or one for which
 // CheckArmRow is OK.

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "bandana/v1/features.pb.h"
-#include "google/protobuf/struct.pb.h"
+#include "common/features/named_value.h"
+#include "common/features/schema_message.h"
 
 namespace bandana {
 
@@ -34,15 +34,13 @@ class FeatureField {
 
   // Fills `block` (size() zeros before) for a value that is not null. |block|_2 is at most 1 but
   // for rounding, whatever the value; where it is kWrong, `block` means nothing.
-  virtual Found Encode(const google::protobuf::Value& value, std::span<double> block) const = 0;
+  virtual Found Encode(const NamedValue& value, std::span<double> block) const = 0;
   // The constraint that a value broke: "must be a number".
   virtual std::string Constraint(Found found) const = 0;
   // "device=ios"; entry in [0, size()).
   virtual std::string EntryName(int entry) const = 0;
   // Kind and parameters in the canonical text (docs/formats.md#policy-hash).
   virtual std::string Text() const = 0;
-  // The field as a message, with every default filled in.
-  virtual v1::FeatureField ToProto() const = 0;
 
  private:
   std::string name_;
@@ -54,7 +52,7 @@ using SchemaErrors = std::function<void(std::string_view field, std::string mess
 
 // A field by its message; nullptr where something is wrong, which is then added. `path` is the
 // message's.
-std::unique_ptr<FeatureField> MakeField(const v1::FeatureField& field, const std::string& path,
+std::unique_ptr<FeatureField> MakeField(const wire::FeatureField& field, const std::string& path,
                                         const SchemaErrors& errors);
 
 inline constexpr int kFeatureNameBytesMax = 32;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "common/base/text_map.h"
 #include "common/features/field.h"
 
 namespace bandana {
@@ -32,22 +32,21 @@ class Vocabulary {
   int size_;
   int bits_ = 0;
   std::vector<std::string> values_;
-  absl::flat_hash_map<std::string, int> entries_;
+  TextMap<int> entries_;
 };
 
 // A text as it stands, or a whole number in decimal digits. Nothing where a value is neither.
 // `digits` holds the latter.
-std::optional<std::string_view> TextOf(const google::protobuf::Value& value, std::string& digits);
+std::optional<std::string_view> TextOf(const NamedValue& value, std::string& digits);
 
 class CategoricalField final : public FeatureField {
  public:
   CategoricalField(std::string name, Vocabulary values)
       : FeatureField(std::move(name), values.size()), values_(std::move(values)) {}
-  Found Encode(const google::protobuf::Value& value, std::span<double> block) const override;
+  Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int entry) const override { return values_.EntryName(name(), entry); }
   std::string Text() const override { return "categorical " + values_.Text(); }
-  v1::FeatureField ToProto() const override;
 
  private:
   Vocabulary values_;
@@ -57,11 +56,10 @@ class SetField final : public FeatureField {
  public:
   SetField(std::string name, Vocabulary values)
       : FeatureField(std::move(name), values.size()), values_(std::move(values)) {}
-  Found Encode(const google::protobuf::Value& value, std::span<double> block) const override;
+  Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int entry) const override { return values_.EntryName(name(), entry); }
   std::string Text() const override { return "set " + values_.Text(); }
-  v1::FeatureField ToProto() const override;
 
  private:
   Vocabulary values_;
@@ -71,11 +69,10 @@ class TextField final : public FeatureField {
  public:
   TextField(std::string name, int hash_bits, int ngrams)
       : FeatureField(std::move(name), 1 << hash_bits), words_(hash_bits), ngrams_(ngrams) {}
-  Found Encode(const google::protobuf::Value& value, std::span<double> block) const override;
+  Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int entry) const override { return words_.EntryName(name(), entry); }
   std::string Text() const override;
-  v1::FeatureField ToProto() const override;
 
  private:
   Vocabulary words_;
@@ -86,11 +83,10 @@ class NumericField final : public FeatureField {
  public:
   NumericField(std::string name, double low, double high, bool log)
       : FeatureField(std::move(name), 1), low_(low), high_(high), log_(log) {}
-  Found Encode(const google::protobuf::Value& value, std::span<double> block) const override;
+  Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int) const override { return name(); }
   std::string Text() const override;
-  v1::FeatureField ToProto() const override;
 
  private:
   double low_;
@@ -102,11 +98,10 @@ class CyclicField final : public FeatureField {
  public:
   CyclicField(std::string name, double period)
       : FeatureField(std::move(name), 2), period_(period) {}
-  Found Encode(const google::protobuf::Value& value, std::span<double> block) const override;
+  Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int entry) const override;
   std::string Text() const override;
-  v1::FeatureField ToProto() const override;
 
  private:
   double period_;
@@ -115,22 +110,20 @@ class CyclicField final : public FeatureField {
 class BooleanField final : public FeatureField {
  public:
   explicit BooleanField(std::string name) : FeatureField(std::move(name), 1) {}
-  Found Encode(const google::protobuf::Value& value, std::span<double> block) const override;
+  Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int) const override { return name(); }
   std::string Text() const override { return "boolean"; }
-  v1::FeatureField ToProto() const override;
 };
 
 class VectorField final : public FeatureField {
  public:
   VectorField(std::string name, int dimension, double l2_max)
       : FeatureField(std::move(name), dimension), l2_max_(l2_max) {}
-  Found Encode(const google::protobuf::Value& value, std::span<double> block) const override;
+  Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int entry) const override;
   std::string Text() const override;
-  v1::FeatureField ToProto() const override;
 
  private:
   double l2_max_;

@@ -1,11 +1,11 @@
 // FeatureField messages -> fields, with every mistake.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <set>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "common/base/text.h"
 #include "common/features/fields.h"
 
@@ -56,7 +56,7 @@ void CheckValues(const std::vector<std::string>& values, Below& below) {
   if (values.size() > static_cast<std::size_t>(kFieldEntriesMax)) {
     below.Add("values", absl::StrCat("at most ", kFieldEntriesMax, " values, got ", values.size()));
   }
-  absl::flat_hash_set<std::string> known;
+  std::set<std::string_view> known;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string& value = values[i];
     const std::string place = absl::StrCat("values[", i, "]");
@@ -71,115 +71,110 @@ void CheckValues(const std::vector<std::string>& values, Below& below) {
   }
 }
 
-template <typename Message>
-Vocabulary MakeVocabulary(const Message& message, Below& below) {
-  if (message.values().empty()) return Vocabulary(HashBits(message.hash_bits(), below));
-  if (message.hash_bits() != 0) below.Add("", "must have values or hash_bits, got both");
-  std::vector<std::string> values(message.values().begin(), message.values().end());
+Vocabulary MakeVocabulary(const std::vector<std::string>& values, std::uint32_t hash_bits,
+                          Below& below) {
+  if (values.empty()) return Vocabulary(HashBits(hash_bits, below));
+  if (hash_bits != 0) below.Add("", "must have values or hash_bits, got both");
   CheckValues(values, below);
-  return Vocabulary(std::move(values));
+  return Vocabulary(values);
 }
 
-std::unique_ptr<FeatureField> MakeNumeric(const std::string& name, const v1::NumericField& field,
+std::unique_ptr<FeatureField> MakeNumeric(const std::string& name, const wire::NumericField& field,
                                           Below& below) {
   const auto bound = [&](std::string_view which, double value) {
     if (std::abs(value) <= kBoundAbsMax) return;
     below.Add(which, absl::StrCat("must be a number in [", -kBoundAbsMax, ", ", kBoundAbsMax,
                                   "], got ", value));
   };
-  bound("low", field.low());
-  bound("high", field.high());
+  bound("low", field.low);
+  bound("high", field.high);
   if (!below.good()) return nullptr;
-  if (!(field.low() < field.high())) {
-    below.Add("high", absl::StrCat("must be above low = ", field.low(), ", got ", field.high()));
-  } else if (field.log() && !(field.low() > 0)) {
-    below.Add("low", absl::StrCat("must be above 0 with log, got ", field.low()));
-  } else if (field.log() && !(std::log(field.low()) < std::log(field.high()))) {
-    below.Add("high", absl::StrCat("must have another logarithm than low = ", field.low()));
+  if (!(field.low < field.high)) {
+    below.Add("high", absl::StrCat("must be above low = ", field.low, ", got ", field.high));
+  } else if (field.log && !(field.low > 0)) {
+    below.Add("low", absl::StrCat("must be above 0 with log, got ", field.low));
+  } else if (field.log && !(std::log(field.low) < std::log(field.high))) {
+    below.Add("high", absl::StrCat("must have another logarithm than low = ", field.low));
   }
-  return std::make_unique<NumericField>(name, field.low(), field.high(), field.log());
+  return std::make_unique<NumericField>(name, field.low, field.high, field.log);
 }
 
-std::unique_ptr<FeatureField> MakeCyclic(const std::string& name, const v1::CyclicField& field,
+std::unique_ptr<FeatureField> MakeCyclic(const std::string& name, const wire::CyclicField& field,
                                          Below& below) {
-  if (!(field.period() > 0 && field.period() <= kPeriodMax)) {
-    below.Add("period", absl::StrCat("must be in (0, ", kPeriodMax, "], got ", field.period()));
+  if (!(field.period > 0 && field.period <= kPeriodMax)) {
+    below.Add("period", absl::StrCat("must be in (0, ", kPeriodMax, "], got ", field.period));
   }
-  return std::make_unique<CyclicField>(name, field.period());
+  return std::make_unique<CyclicField>(name, field.period);
 }
 
-std::unique_ptr<FeatureField> MakeText(const std::string& name, const v1::TextField& field,
+std::unique_ptr<FeatureField> MakeText(const std::string& name, const wire::TextField& field,
                                        Below& below) {
-  if (field.ngrams() > kNgramsMax) {
-    below.Add("ngrams", absl::StrCat("must be in [1, ", kNgramsMax, "], got ", field.ngrams()));
+  if (field.ngrams > kNgramsMax) {
+    below.Add("ngrams", absl::StrCat("must be in [1, ", kNgramsMax, "], got ", field.ngrams));
   }
-  return std::make_unique<TextField>(name, HashBits(field.hash_bits(), below),
-                                     static_cast<int>(std::max(field.ngrams(), 1u)));
+  return std::make_unique<TextField>(name, HashBits(field.hash_bits, below),
+                                     static_cast<int>(field.ngrams));
 }
 
-std::unique_ptr<FeatureField> MakeVector(const std::string& name, const v1::VectorField& field,
+std::unique_ptr<FeatureField> MakeVector(const std::string& name, const wire::VectorField& field,
                                          Below& below) {
-  if (field.dimension() < 1 || field.dimension() > kVectorDimensionMax) {
+  if (field.dimension < 1 || field.dimension > kVectorDimensionMax) {
     below.Add("dimension",
-              absl::StrCat("must be in [1, ", kVectorDimensionMax, "], got ", field.dimension()));
+              absl::StrCat("must be in [1, ", kVectorDimensionMax, "], got ", field.dimension));
     return nullptr;
   }
-  const double l2_max = field.l2_max() == 0 ? 1 : field.l2_max();
+  const double l2_max = field.l2_max;
   if (!(l2_max > 0 && l2_max <= kVectorL2Max)) {
     below.Add("l2_max", absl::StrCat("must be in (0, ", kVectorL2Max, "], got ", l2_max));
   }
-  return std::make_unique<VectorField>(name, static_cast<int>(field.dimension()), l2_max);
+  return std::make_unique<VectorField>(name, static_cast<int>(field.dimension), l2_max);
 }
 
 }  // namespace
 
-std::unique_ptr<FeatureField> MakeField(const v1::FeatureField& field, const std::string& path,
+std::unique_ptr<FeatureField> MakeField(const wire::FeatureField& field, const std::string& path,
                                         const SchemaErrors& errors) {
   Below below(path, errors);
-  if (!IsLegalName(field.name())) {
+  if (!IsLegalName(field.name)) {
     below.Add("name", absl::StrCat("must be 1 to ", kFeatureNameBytesMax,
                                    " lower-case letters, digits, hyphens or underscores, got ",
-                                   field.name().size(), " bytes"));
+                                   field.name.size(), " bytes"));
   }
-  const std::string& name = field.name();
+  const std::string& name = field.name;
   std::unique_ptr<FeatureField> made;
-  switch (field.kind_case()) {
-    case v1::FeatureField::kCategorical:
-      below.Enter("categorical");
-      made = std::make_unique<CategoricalField>(name, MakeVocabulary(field.categorical(), below));
-      break;
-    case v1::FeatureField::kNumeric:
-      below.Enter("numeric");
-      made = MakeNumeric(name, field.numeric(), below);
-      break;
-    case v1::FeatureField::kCyclic:
-      below.Enter("cyclic");
-      made = MakeCyclic(name, field.cyclic(), below);
-      break;
-    case v1::FeatureField::kBoolean:
-      below.Enter("boolean");
-      made = std::make_unique<BooleanField>(name);
-      break;
-    case v1::FeatureField::kSet:
-      below.Enter("set");
-      made = std::make_unique<SetField>(name, MakeVocabulary(field.set(), below));
-      break;
-    case v1::FeatureField::kText:
-      below.Enter("text");
-      made = MakeText(name, field.text(), below);
-      break;
-    case v1::FeatureField::kVector:
-      below.Enter("vector");
-      made = MakeVector(name, field.vector(), below);
-      break;
-    case v1::FeatureField::KIND_NOT_SET:
-      below.Add("", "must be one of categorical, numeric, cyclic, boolean, set, text or vector");
-      break;
+  if (const auto* const categorical = std::get_if<wire::CategoricalField>(&field.kind)) {
+    below.Enter("categorical");
+    made = std::make_unique<CategoricalField>(
+        name, MakeVocabulary(categorical->values, categorical->hash_bits, below));
+  } else if (const auto* const numeric = std::get_if<wire::NumericField>(&field.kind)) {
+    below.Enter("numeric");
+    made = MakeNumeric(name, *numeric, below);
+  } else if (const auto* const cyclic = std::get_if<wire::CyclicField>(&field.kind)) {
+    below.Enter("cyclic");
+    made = MakeCyclic(name, *cyclic, below);
+  } else if (std::holds_alternative<wire::BooleanField>(field.kind)) {
+    made = std::make_unique<BooleanField>(name);
+  } else if (const auto* const set = std::get_if<wire::SetField>(&field.kind)) {
+    below.Enter("set");
+    made = std::make_unique<SetField>(name, MakeVocabulary(set->values, set->hash_bits, below));
+  } else if (const auto* const text = std::get_if<wire::TextField>(&field.kind)) {
+    below.Enter("text");
+    made = MakeText(name, *text, below);
+  } else if (const auto* const vector = std::get_if<wire::VectorField>(&field.kind)) {
+    below.Enter("vector");
+    made = MakeVector(name, *vector, below);
+  } else {
+    below.Add("", "must be one of categorical, numeric, cyclic, boolean, set, text or vector");
   }
   return below.good() ? std::move(made) : nullptr;
 }
 
-std::string ExactNumber(double value) { return absl::StrFormat("%.17g", value + 0.0); }
+std::string ExactNumber(double value) {
+  char text[32];
+  const auto end =
+      std::to_chars(text, text + sizeof text, value + 0.0, std::chars_format::general, 17);
+  return std::string(text, end.ptr);
+}
 
 std::string QuotedText(std::string_view text) {
   std::string quoted = "\"";

@@ -9,17 +9,15 @@
 namespace bandana {
 namespace {
 
-using google::protobuf::Value;
-
-bool IsFiniteNumber(const Value& value) {
-  return value.kind_case() == Value::kNumberValue && std::isfinite(value.number_value());
+bool IsFiniteNumber(const NamedValue& value) {
+  return value.kind == NamedValue::Kind::kNumber && std::isfinite(value.number);
 }
 
 }  // namespace
 
-Found NumericField::Encode(const Value& value, std::span<double> block) const {
+Found NumericField::Encode(const NamedValue& value, std::span<double> block) const {
   if (!IsFiniteNumber(value)) return Found::kWrong;
-  const double given = value.number_value();
+  const double given = value.number;
   const double inside = std::clamp(given, low_, high_);
   const double share =
       log_ ? (std::log(inside) - std::log(low_)) / (std::log(high_) - std::log(low_))
@@ -38,18 +36,9 @@ std::string NumericField::Text() const {
                       log_ ? " log" : " linear");
 }
 
-v1::FeatureField NumericField::ToProto() const {
-  v1::FeatureField field;
-  field.set_name(name());
-  field.mutable_numeric()->set_low(low_);
-  field.mutable_numeric()->set_high(high_);
-  field.mutable_numeric()->set_log(log_);
-  return field;
-}
-
-Found CyclicField::Encode(const Value& value, std::span<double> block) const {
+Found CyclicField::Encode(const NamedValue& value, std::span<double> block) const {
   if (!IsFiniteNumber(value)) return Found::kWrong;
-  const double turns = std::fmod(value.number_value(), period_) / period_;
+  const double turns = std::fmod(value.number, period_) / period_;
   block[0] = std::sin(2 * std::numbers::pi * turns);
   block[1] = std::cos(2 * std::numbers::pi * turns);
   return Found::kValue;
@@ -63,37 +52,23 @@ std::string CyclicField::EntryName(int entry) const {
 
 std::string CyclicField::Text() const { return absl::StrCat("cyclic ", ExactNumber(period_)); }
 
-v1::FeatureField CyclicField::ToProto() const {
-  v1::FeatureField field;
-  field.set_name(name());
-  field.mutable_cyclic()->set_period(period_);
-  return field;
-}
-
-Found BooleanField::Encode(const Value& value, std::span<double> block) const {
-  if (value.kind_case() != Value::kBoolValue) return Found::kWrong;
-  block[0] = value.bool_value() ? 1 : -1;
+Found BooleanField::Encode(const NamedValue& value, std::span<double> block) const {
+  if (value.kind != NamedValue::Kind::kFlag) return Found::kWrong;
+  block[0] = value.flag ? 1 : -1;
   return Found::kValue;
 }
 
 std::string BooleanField::Constraint(Found) const { return "must be true or false"; }
 
-v1::FeatureField BooleanField::ToProto() const {
-  v1::FeatureField field;
-  field.set_name(name());
-  field.mutable_boolean();
-  return field;
-}
-
-Found VectorField::Encode(const Value& value, std::span<double> block) const {
-  if (value.kind_case() != Value::kListValue) return Found::kWrong;
-  const auto& numbers = value.list_value().values();
-  if (static_cast<std::size_t>(numbers.size()) != block.size()) return Found::kWrong;
+Found VectorField::Encode(const NamedValue& value, std::span<double> block) const {
+  if (value.kind != NamedValue::Kind::kList) return Found::kWrong;
+  const std::vector<NamedValue>& numbers = value.list;
+  if (numbers.size() != block.size()) return Found::kWrong;
   double largest = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
-    const Value& number = numbers[static_cast<int>(i)];
+    const NamedValue& number = numbers[i];
     if (!IsFiniteNumber(number)) return Found::kWrong;
-    block[i] = number.number_value();
+    block[i] = number.number;
     largest = std::max(largest, std::abs(block[i]));
   }
   if (largest == 0) return Found::kValue;
@@ -119,14 +94,6 @@ std::string VectorField::EntryName(int entry) const {
 
 std::string VectorField::Text() const {
   return absl::StrCat("vector ", size(), " ", ExactNumber(l2_max_));
-}
-
-v1::FeatureField VectorField::ToProto() const {
-  v1::FeatureField field;
-  field.set_name(name());
-  field.mutable_vector()->set_dimension(static_cast<std::uint32_t>(size()));
-  field.mutable_vector()->set_l2_max(l2_max_);
-  return field;
 }
 
 }  // namespace bandana

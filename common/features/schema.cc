@@ -29,6 +29,15 @@ std::string SizeWords(const std::vector<FeatureBlock>& blocks) {
   return largest.size() > kShown ? words + ", .." : words;
 }
 
+void FillDefaults(wire::FeatureField& field) {
+  if (auto* const text = std::get_if<wire::TextField>(&field.kind)) {
+    if (text->ngrams == 0) text->ngrams = 1;
+  }
+  if (auto* const vector = std::get_if<wire::VectorField>(&field.kind)) {
+    if (vector->l2_max == 0) vector->l2_max = 1;
+  }
+}
+
 }  // namespace
 
 void FeatureSchema::Place(std::string text, FeatureBlock block) {
@@ -40,8 +49,8 @@ void FeatureSchema::Place(std::string text, FeatureBlock block) {
   blocks_.push_back(std::move(block));
 }
 
-void FeatureSchema::AddFields(const v1::FeatureSchema& schema, const SchemaErrors& errors) {
-  const auto add = [&](const v1::FeatureField& message, const std::string& path,
+void FeatureSchema::AddFields(const SchemaErrors& errors) {
+  const auto add = [&](const wire::FeatureField& message, const std::string& path,
                        FeatureBlock::Part part) {
     std::unique_ptr<FeatureField> field = MakeField(message, path, errors);
     if (field == nullptr) return;
@@ -57,24 +66,24 @@ void FeatureSchema::AddFields(const v1::FeatureSchema& schema, const SchemaError
           {.part = part, .name = field->name(), .begin = 0, .size = field->size(), .text = {}});
     fields_.push_back(std::move(field));
   };
-  for (int i = 0; i < schema.context_size(); ++i) {
-    add(schema.context(i), absl::StrCat("context[", i, "]"), FeatureBlock::Part::kContext);
+  for (std::size_t i = 0; i < message_.context.size(); ++i) {
+    add(message_.context[i], absl::StrCat("context[", i, "]"), FeatureBlock::Part::kContext);
   }
   context_fields_ = static_cast<int>(fields_.size());
-  for (int i = 0; i < schema.arm_size(); ++i) {
-    add(schema.arm(i), absl::StrCat("arm[", i, "]"), FeatureBlock::Part::kArm);
+  for (std::size_t i = 0; i < message_.arm.size(); ++i) {
+    add(message_.arm[i], absl::StrCat("arm[", i, "]"), FeatureBlock::Part::kArm);
   }
 }
 
-void FeatureSchema::AddCrosses(const v1::FeatureSchema& schema, const SchemaErrors& errors) {
+void FeatureSchema::AddCrosses(const SchemaErrors& errors) {
   std::vector<std::pair<int, int>> known;
-  for (int i = 0; i < schema.crosses_size(); ++i) {
-    const v1::FeatureCross& cross = schema.crosses(i);
+  for (std::size_t i = 0; i < message_.crosses.size(); ++i) {
+    const wire::FeatureCross& cross = message_.crosses[i];
     const std::string path = absl::StrCat("crosses[", i, "]");
-    const int a = FieldOf(cross.a());
-    const int b = FieldOf(cross.b());
-    if (a < 0) errors(path + ".a", absl::StrCat("no field has the name ", QuotedText(cross.a())));
-    if (b < 0) errors(path + ".b", absl::StrCat("no field has the name ", QuotedText(cross.b())));
+    const int a = FieldOf(cross.a);
+    const int b = FieldOf(cross.b);
+    if (a < 0) errors(path + ".a", absl::StrCat("no field has the name ", QuotedText(cross.a)));
+    if (b < 0) errors(path + ".b", absl::StrCat("no field has the name ", QuotedText(cross.b)));
     if (a < 0 || b < 0) continue;
     const auto pair = std::minmax(a, b);
     if (a == b) {
@@ -89,16 +98,16 @@ void FeatureSchema::AddCrosses(const v1::FeatureSchema& schema, const SchemaErro
     const std::int64_t size = std::int64_t{fields_[static_cast<std::size_t>(a)]->size()} *
                               fields_[static_cast<std::size_t>(b)]->size();
     crosses_.push_back({.a = a, .b = b, .begin = dimension_});
-    Place(absl::StrCat("cross=", cross.a(), " ", cross.b()),
+    Place(absl::StrCat("cross=", cross.a, " ", cross.b),
           {.part = FeatureBlock::Part::kCross,
-           .name = absl::StrCat(cross.a(), " x ", cross.b()),
+           .name = absl::StrCat(cross.a, " x ", cross.b),
            .begin = 0,
            .size = static_cast<int>(size),
            .text = {}});
   }
 }
 
-std::shared_ptr<const FeatureSchema> FeatureSchema::Make(const v1::FeatureSchema& schema,
+std::shared_ptr<const FeatureSchema> FeatureSchema::Make(const wire::FeatureSchema& schema,
                                                          double l2_max, int dimension_max,
                                                          const SchemaErrors& errors) {
   bool good = true;
@@ -108,15 +117,19 @@ std::shared_ptr<const FeatureSchema> FeatureSchema::Make(const v1::FeatureSchema
   };
   // Not make_shared: the constructor is private.
   std::shared_ptr<FeatureSchema> made(new FeatureSchema);
+  made->message_ = schema;
+  for (auto* const fields : {&made->message_.context, &made->message_.arm}) {
+    for (wire::FeatureField& field : *fields) FillDefaults(field);
+  }
   made->l2_max_ = l2_max;
-  made->has_bias_ = schema.bias();
-  if (schema.bias()) {
+  made->has_bias_ = schema.bias;
+  if (schema.bias) {
     made->Place(
         "bias",
         {.part = FeatureBlock::Part::kBias, .name = "bias", .begin = 0, .size = 1, .text = {}});
   }
-  made->AddFields(schema, note);
-  if (good) made->AddCrosses(schema, note);
+  made->AddFields(note);
+  if (good) made->AddCrosses(note);
   if (!good) return nullptr;
   if (made->blocks_.empty()) {
     note("", "must have a bias or at least one field");
@@ -131,7 +144,7 @@ std::shared_ptr<const FeatureSchema> FeatureSchema::Make(const v1::FeatureSchema
 }
 
 int FeatureSchema::FieldOf(std::string_view name) const {
-  const auto known = by_name_.find(ToAbsl(name));
+  const auto known = by_name_.find(name);
   return known == by_name_.end() ? -1 : known->second;
 }
 
@@ -155,21 +168,6 @@ std::string FeatureSchema::Text() const {
   std::string text = kEncoding;
   for (const FeatureBlock& block : blocks_) absl::StrAppend(&text, "feature_", block.text, "\n");
   return text;
-}
-
-v1::FeatureSchema FeatureSchema::ToProto() const {
-  v1::FeatureSchema schema;
-  schema.set_bias(has_bias_);
-  for (int i = 0; i < static_cast<int>(fields_.size()); ++i) {
-    *(IsContext(i) ? schema.add_context() : schema.add_arm()) =
-        fields_[static_cast<std::size_t>(i)]->ToProto();
-  }
-  for (const CrossPlace& place : crosses_) {
-    v1::FeatureCross& cross = *schema.add_crosses();
-    cross.set_a(fields_[static_cast<std::size_t>(place.a)]->name());
-    cross.set_b(fields_[static_cast<std::size_t>(place.b)]->name());
-  }
-  return schema;
 }
 
 }  // namespace bandana

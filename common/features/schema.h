@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "bandana/v1/features.pb.h"
+#include "common/base/text_map.h"
 #include "common/features/field.h"
 
 namespace bandana {
@@ -37,9 +36,9 @@ struct CrossPlace {
 // most of unit length and is scaled by feature_l2_max / sqrt(n), less 2^-36 of it for rounding.
 class FeatureSchema {
  public:
-  // Errors: each is added, and nullptr is returned. Requires l2_max in (0, 1e6]. `dimension_max`:
-  // of the models that it is for.
-  static std::shared_ptr<const FeatureSchema> Make(const v1::FeatureSchema& schema, double l2_max,
+  // Unset numbers take their defaults. Errors: each is added, and nullptr is returned. Requires
+  // l2_max in (0, 1e6]. `dimension_max`: of the models that it is for.
+  static std::shared_ptr<const FeatureSchema> Make(const wire::FeatureSchema& schema, double l2_max,
                                                    int dimension_max, const SchemaErrors& errors);
 
   int dimension() const { return dimension_; }
@@ -68,14 +67,15 @@ class FeatureSchema {
   // The canonical text, a line for each block: part of the policy hash (docs/formats.md).
   std::string Text() const;
   // With every default filled in.
-  v1::FeatureSchema ToProto() const;
+  const wire::FeatureSchema& message() const { return message_; }
 
  private:
   FeatureSchema() = default;
-  void AddFields(const v1::FeatureSchema& schema, const SchemaErrors& errors);
-  void AddCrosses(const v1::FeatureSchema& schema, const SchemaErrors& errors);
+  void AddFields(const SchemaErrors& errors);
+  void AddCrosses(const SchemaErrors& errors);
   void Place(std::string text, FeatureBlock block);
 
+  wire::FeatureSchema message_;
   int dimension_ = 0;
   double l2_max_ = 1;
   double scale_ = 1;
@@ -83,7 +83,7 @@ class FeatureSchema {
   int context_fields_ = 0;
   std::vector<std::unique_ptr<FeatureField>> fields_;
   std::vector<int> begins_;  // by field
-  absl::flat_hash_map<std::string, int> by_name_;
+  TextMap<int> by_name_;
   std::vector<CrossPlace> crosses_;
   std::vector<FeatureBlock> blocks_;
 };

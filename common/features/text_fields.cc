@@ -11,8 +11,6 @@
 namespace bandana {
 namespace {
 
-using google::protobuf::Value;
-
 constexpr double kWholeMax = 9007199254740992;  // 2^53: doubles above skip whole numbers
 
 bool IsWordByte(char c) {
@@ -55,12 +53,6 @@ class Ngrams {
   std::vector<std::size_t> begin_{0};  // of the last words, and of the one that is read
 };
 
-template <typename Message>
-void SetVocabulary(const Vocabulary& from, Message& to) {
-  if (from.hashed()) return to.set_hash_bits(static_cast<std::uint32_t>(from.bits()));
-  for (const std::string& value : from.values()) to.add_values(value);
-}
-
 }  // namespace
 
 Vocabulary::Vocabulary(std::vector<std::string> values)
@@ -72,7 +64,7 @@ Vocabulary::Vocabulary(int hash_bits) : size_(1 << hash_bits), bits_(hash_bits) 
 
 int Vocabulary::EntryOf(std::string_view text) const {
   if (hashed()) return HashedEntry(text, bits_);
-  const auto known = entries_.find(ToAbsl(text));
+  const auto known = entries_.find(text);
   return known == entries_.end() ? kNone : known->second;
 }
 
@@ -88,16 +80,16 @@ std::string Vocabulary::Text() const {
   return text;
 }
 
-std::optional<std::string_view> TextOf(const Value& value, std::string& digits) {
-  if (value.kind_case() == Value::kStringValue) return value.string_value();
-  if (value.kind_case() != Value::kNumberValue) return std::nullopt;
-  const double number = value.number_value();
+std::optional<std::string_view> TextOf(const NamedValue& value, std::string& digits) {
+  if (value.kind == NamedValue::Kind::kText) return value.text;
+  if (value.kind != NamedValue::Kind::kNumber) return std::nullopt;
+  const double number = value.number;
   if (!(std::abs(number) <= kWholeMax) || number != std::trunc(number)) return std::nullopt;
   digits = absl::StrCat(static_cast<std::int64_t>(number));
   return digits;
 }
 
-Found CategoricalField::Encode(const Value& value, std::span<double> block) const {
+Found CategoricalField::Encode(const NamedValue& value, std::span<double> block) const {
   std::string digits;
   const std::optional<std::string_view> text = TextOf(value, digits);
   if (!text) return Found::kWrong;
@@ -112,18 +104,11 @@ std::string CategoricalField::Constraint(Found found) const {
                                   : "must be a text or a whole number";
 }
 
-v1::FeatureField CategoricalField::ToProto() const {
-  v1::FeatureField field;
-  field.set_name(name());
-  SetVocabulary(values_, *field.mutable_categorical());
-  return field;
-}
-
-Found SetField::Encode(const Value& value, std::span<double> block) const {
-  if (value.kind_case() != Value::kListValue) return Found::kWrong;
+Found SetField::Encode(const NamedValue& value, std::span<double> block) const {
+  if (value.kind != NamedValue::Kind::kList) return Found::kWrong;
   Found found = Found::kValue;
   std::string digits;
-  for (const Value& element : value.list_value().values()) {
+  for (const NamedValue& element : value.list) {
     const std::optional<std::string_view> text = TextOf(element, digits);
     if (!text) return Found::kWrong;
     const int entry = values_.EntryOf(*text);
@@ -142,17 +127,10 @@ std::string SetField::Constraint(Found found) const {
                                   : "must be a list of texts or whole numbers";
 }
 
-v1::FeatureField SetField::ToProto() const {
-  v1::FeatureField field;
-  field.set_name(name());
-  SetVocabulary(values_, *field.mutable_set());
-  return field;
-}
-
-Found TextField::Encode(const Value& value, std::span<double> block) const {
-  if (value.kind_case() != Value::kStringValue) return Found::kWrong;
+Found TextField::Encode(const NamedValue& value, std::span<double> block) const {
+  if (value.kind != NamedValue::Kind::kText) return Found::kWrong;
   Ngrams ngrams(ngrams_, words_, block);
-  for (const char byte : value.string_value()) {
+  for (const char byte : value.text) {
     const char c = Lower(byte);
     if (IsWordByte(c)) {
       ngrams.Byte(c);
@@ -169,14 +147,6 @@ std::string TextField::Constraint(Found) const { return "must be a text"; }
 
 std::string TextField::Text() const {
   return absl::StrCat("text ", words_.Text(), " ngrams ", ngrams_);
-}
-
-v1::FeatureField TextField::ToProto() const {
-  v1::FeatureField field;
-  field.set_name(name());
-  field.mutable_text()->set_hash_bits(static_cast<std::uint32_t>(words_.bits()));
-  field.mutable_text()->set_ngrams(static_cast<std::uint32_t>(ngrams_));
-  return field;
 }
 
 }  // namespace bandana

@@ -4,14 +4,12 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/base/text.h"
 
 namespace bandana {
 namespace {
-
-using google::protobuf::Value;
 
 constexpr std::size_t kShownBytesMax = 32;
 
@@ -24,6 +22,25 @@ std::string TextOfPath(const ValuePath& path, std::string_view field) {
 // Whether it is a byte of a character of UTF-8, and not the first one.
 bool IsInsideCharacter(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
+// As in C; characters other than those of ASCII stay.
+std::string Escaped(std::string_view text) {
+  constexpr std::string_view kBytes = "\n\r\t\"'\\";
+  constexpr std::string_view kLetters = "nrt\"'\\";
+  std::string escaped;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (const std::size_t known = kBytes.find(c); known != std::string_view::npos) {
+      escaped += {'\\', kLetters[known]};
+    } else if (IsControl(c)) {
+      escaped += {'\\', static_cast<char>('0' + byte / 64), static_cast<char>('0' + byte / 8 % 8),
+                  static_cast<char>('0' + byte % 8)};
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
 std::string_view Consequence(Found found) {
   return found == Found::kOutOfBounds ? "counts as the nearest that is" : "counts as missing";
 }
@@ -35,24 +52,22 @@ std::string ShowText(std::string_view text) {
   std::size_t end = std::min(text.size(), kShownBytesMax);
   // Half a character would make a message that no peer can read.
   while (!whole && end > 0 && IsInsideCharacter(text[end])) --end;
-  return absl::StrCat("\"", absl::Utf8SafeCEscape(ToAbsl(text.substr(0, end))), "\"",
-                      whole ? "" : "..");
+  return absl::StrCat("\"", Escaped(text.substr(0, end)), "\"", whole ? "" : "..");
 }
 
-std::string ShowValue(const Value& value) {
-  switch (value.kind_case()) {
-    case Value::kNumberValue:
-      return absl::StrCat(value.number_value());
-    case Value::kStringValue:
-      return ShowText(value.string_value());
-    case Value::kBoolValue:
-      return value.bool_value() ? "true" : "false";
-    case Value::kStructValue:
+std::string ShowValue(const NamedValue& value) {
+  switch (value.kind) {
+    case NamedValue::Kind::kNumber:
+      return absl::StrCat(value.number);
+    case NamedValue::Kind::kText:
+      return ShowText(value.text);
+    case NamedValue::Kind::kFlag:
+      return value.flag ? "true" : "false";
+    case NamedValue::Kind::kObject:
       return "an object";
-    case Value::kListValue:
-      return absl::StrCat("a list of ", value.list_value().values_size());
-    case Value::kNullValue:
-    case Value::KIND_NOT_SET:
+    case NamedValue::Kind::kList:
+      return absl::StrCat("a list of ", value.list.size());
+    case NamedValue::Kind::kNull:
       break;
   }
   return "null";
@@ -70,7 +85,7 @@ void ValueLog::Note(const ValuePath& path, std::string_view field, const std::st
 }
 
 absl::Status ValueLog::Take(const FeatureField& field, std::size_t number, Found found,
-                            const ValuePath& path, const Value& value) {
+                            const ValuePath& path, const NamedValue& value) {
   FieldCount& count = counts_[number];
   ++count.values;
   if (found == Found::kValue) return absl::OkStatus();

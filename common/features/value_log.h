@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "common/features/field.h"
-#include "google/protobuf/struct.pb.h"
 
 namespace bandana {
 
@@ -41,7 +40,7 @@ class ValueLog {
   void Begin(ValueRule rule, std::size_t fields);
   // A field's value, null where there is none. Errors: INVALID_ARGUMENT, by the rule.
   absl::Status Take(const FeatureField& field, std::size_t number, Found found,
-                    const ValuePath& path, const google::protobuf::Value& value);
+                    const ValuePath& path, const NamedValue& value);
   void TakeMissing(std::size_t number) { ++counts_[number].missing; }
   // A name that no field has. Errors: INVALID_ARGUMENT, by the rule. `known`: names that are there.
   absl::Status TakeUnknownName(std::string_view name, const ValuePath& path,
@@ -63,6 +62,6 @@ class ValueLog {
 // A text for an error, at most some 40 bytes: in quotes, cut, and escaped.
 std::string ShowText(std::string_view text);
 // A value for an error, at most some 40 bytes: a text in quotes, a number, "a list of 3".
-std::string ShowValue(const google::protobuf::Value& value);
+std::string ShowValue(const NamedValue& value);
 
 }  // namespace bandana

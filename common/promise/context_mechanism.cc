@@ -10,7 +10,7 @@ namespace {
 
 class Contexts final : public Mechanism {
  public:
-  Contexts(const MechanismRow& row, v1::Mode mode, std::unique_ptr<const ContextReports> reports)
+  Contexts(const MechanismRow& row, Mode mode, std::unique_ptr<const ContextReports> reports)
       : Mechanism(row, mode), reports_(std::move(reports)) {}
 
   std::optional<PrivacyCost> cost() const override { return reports_->cost(); }

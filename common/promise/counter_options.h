@@ -5,15 +5,9 @@
 
 #include "absl/status/statusor.h"
 #include "common/mechanisms/counters/counter_design.h"
-#include "common/mechanisms/counters/counter_kind.h"
 #include "common/promise/public_spec.h"
 
 namespace bandana {
-
-// UNSPECIFIED for kinds that are not served.
-v1::CounterKind ToProto(CounterKind kind);
-// BLT for kinds that this version does not know.
-CounterKind FromProto(v1::CounterKind kind);
 
 // One stream of `dimension` coordinates of x (r - mid). With B the width of the reward range and L
 // the bound of features, |x (r - mid)|_2 <= L B / 2, and replacing the reward of one event (x is

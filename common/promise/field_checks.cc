@@ -42,9 +42,9 @@ std::uint64_t FieldChecks::Count(std::string_view field, std::uint64_t value, st
   return value;
 }
 
-absl::Duration FieldChecks::Span(std::string_view field, const google::protobuf::Duration& value,
+absl::Duration FieldChecks::Span(std::string_view field, const wire::Duration& value,
                                  absl::Duration min, absl::Duration max) const {
-  const auto duration = DurationFromProto(value);
+  const auto duration = DurationOf(value);
   if (!duration.ok()) {
     Add(field, std::string(duration.status().message()));
     return min;
@@ -54,25 +54,6 @@ absl::Duration FieldChecks::Span(std::string_view field, const google::protobuf:
                             absl::FormatDuration(max), "], got ", absl::FormatDuration(*duration)));
   }
   return *duration;
-}
-
-absl::StatusOr<absl::Duration> DurationFromProto(const google::protobuf::Duration& duration) {
-  constexpr std::int64_t kSecondsMax = 315'576'000'000;  // google/protobuf/duration.proto
-  const std::int64_t seconds = duration.seconds();
-  const std::int32_t nanos = duration.nanos();
-  if (seconds < -kSecondsMax || seconds > kSecondsMax || nanos <= -1'000'000'000 ||
-      nanos >= 1'000'000'000 || (seconds > 0 && nanos < 0) || (seconds < 0 && nanos > 0)) {
-    return InvalidArgument("is not a valid duration: ", seconds, " seconds and ", nanos, " nanos");
-  }
-  return absl::Seconds(seconds) + absl::Nanoseconds(nanos);
-}
-
-google::protobuf::Duration DurationToProto(absl::Duration duration) {
-  absl::Duration rest;
-  google::protobuf::Duration proto;
-  proto.set_seconds(absl::IDivDuration(duration, absl::Seconds(1), &rest));
-  proto.set_nanos(static_cast<std::int32_t>(absl::ToInt64Nanoseconds(rest)));
-  return proto;
 }
 
 absl::Status ToStatus(const std::vector<ConfigError>& errors) {

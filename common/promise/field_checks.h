@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "google/protobuf/duration.pb.h"
+#include "common/promise/model_message.h"
 
 namespace bandana {
 
@@ -37,19 +37,13 @@ class FieldChecks {
   double OpenUnit(std::string_view field, double value) const;                        // (0, 1)
   std::uint64_t Count(std::string_view field, std::uint64_t value, std::uint64_t min,
                       std::uint64_t max) const;  // [min, max]
-  absl::Duration Span(std::string_view field, const google::protobuf::Duration& value,
-                      absl::Duration min, absl::Duration max) const;  // [min, max]
+  absl::Duration Span(std::string_view field, const wire::Duration& value, absl::Duration min,
+                      absl::Duration max) const;  // [min, max]
 
  private:
   std::vector<ConfigError>& errors_;
   std::string prefix_;
 };
-
-// Errors: INVALID_ARGUMENT when the message is not a valid protobuf duration (nanos out of range,
-// signs that differ).
-absl::StatusOr<absl::Duration> DurationFromProto(const google::protobuf::Duration& duration);
-// Requires a finite duration.
-google::protobuf::Duration DurationToProto(absl::Duration duration);
 
 // All mistakes as one INVALID_ARGUMENT, `field: message; field: message`, the first five of them;
 // OK when there are none.

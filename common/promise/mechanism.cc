@@ -1,7 +1,6 @@
 #include "common/promise/mechanism.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/promise/mechanism_table.h"
 
@@ -11,7 +10,7 @@ namespace {
 // The mechanism of a model whose server draws, on its device: a name.
 class NamedMechanism final : public Mechanism {
  public:
-  NamedMechanism(const MechanismRow& row, v1::Mode mode) : Mechanism(row, mode) {}
+  NamedMechanism(const MechanismRow& row, Mode mode) : Mechanism(row, mode) {}
 
   std::optional<PrivacyCost> cost() const override { return std::nullopt; }
 };
@@ -19,20 +18,19 @@ class NamedMechanism final : public Mechanism {
 absl::StatusOr<const MechanismRow*> RowOf(const PublicSpec& spec) {
   const MechanismRow* const row = FindMechanism(spec.mechanism, spec.mode);
   if (row != nullptr) return row;
-  return InvalidArgument(
-      "model ", spec.name, " of mode ", v1::Mode_Name(spec.mode),
-      " has a mechanism that is not for it: ", v1::Mechanism_Name(spec.mechanism));
+  return InvalidArgument("model ", spec.name, " of mode ", ModeName(spec.mode),
+                         " has a mechanism that is not for it: ", MechanismName(spec.mechanism));
 }
 
 }  // namespace
 
 std::string PromiseText(const PublicSpec& spec) {
-  return absl::StrFormat("epsilon %g, delta %g per event, guarantee %s", spec.epsilon.value,
-                         spec.delta.value, spec.guarantee);
+  return absl::StrCat("epsilon ", spec.epsilon.value, ", delta ", spec.delta.value,
+                      " per event, guarantee ", spec.guarantee);
 }
 
 std::string Mechanism::Line(const PublicSpec& spec) const {
-  return absl::StrCat(v1::Mode_Name(spec.mode), ", ", name(), ", ", PromiseText(spec));
+  return absl::StrCat(ModeName(spec.mode), ", ", name(), ", ", PromiseText(spec));
 }
 
 std::string Mechanism::InForce(const PublicSpec& spec) const { return Line(spec) + "\n"; }

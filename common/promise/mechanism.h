@@ -14,7 +14,7 @@
 #include "common/mechanisms/counters/counter_design.h"
 #include "common/promise/context_reports.h"
 #include "common/promise/field_checks.h"
-#include "common/promise/mechanism_rules.h"
+#include "common/promise/kinds.h"
 #include "common/promise/mode.h"
 #include "common/promise/public_spec.h"
 #include "common/promise/reward_reports.h"
@@ -43,12 +43,12 @@ inline void AllowPolicy(const PublicSpec&, const FieldChecks&) {}
 
 // One row of the table of mechanisms. COUNTER has two: of mode JOINT it is another mechanism.
 struct MechanismRow {
-  v1::Mechanism id = v1::MECHANISM_UNSPECIFIED;
-  std::vector<v1::Mode> modes;
+  MechanismId id = MechanismId::kUnspecified;
+  std::vector<Mode> modes;
   ReportForm drawn = ReportForm::kRewards;  // what devices send in modes in which they draw
   int dimension_max = kDimensionMax;
-  const DeltaRule* delta = &PureDelta();
-  const CounterRule* counter = &NoCounter();
+  bool gaussian = false;  // its noise: it spends all the delta that is allowed; others spend none
+  bool has_counter = false;  // with parameters of its own
   // Checks whatever else a policy with it must say.
   void (*check_policy)(const PublicSpec& spec, const FieldChecks& checks) = AllowPolicy;
   // With its part. Errors: INVALID_ARGUMENT. Null: only the server's configuration says all that it
@@ -61,9 +61,9 @@ class Mechanism {
  public:
   virtual ~Mechanism() = default;
 
-  v1::Mechanism id() const { return row_.id; }
+  MechanismId id() const { return row_.id; }
   // As in the configuration; "" without privacy.
-  virtual std::string name() const { return v1::Mechanism_Name(row_.id); }
+  virtual std::string name() const { return MechanismName(row_.id); }
   const ModeRow& mode() const { return mode_; }
   // The noise is drawn on the device, so that the server never sees what it hides.
   bool drawn_on_device() const { return mode_.device_draws; }
@@ -93,7 +93,7 @@ class Mechanism {
   virtual std::string InForce(const PublicSpec& spec) const;
 
  protected:
-  Mechanism(const MechanismRow& row, v1::Mode mode) : row_(row), mode_(ModeOf(mode)) {}
+  Mechanism(const MechanismRow& row, Mode mode) : row_(row), mode_(ModeOf(mode)) {}
 
  private:
   const MechanismRow& row_;

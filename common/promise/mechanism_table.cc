@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/functional/function_ref.h"
 #include "common/promise/mechanisms/counter.h"
 #include "common/promise/mechanisms/joint_gaussian.h"
 #include "common/promise/mechanisms/none.h"
@@ -18,7 +17,8 @@ bool Has(const std::vector<T>& list, const T& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-const MechanismRow* FirstRow(absl::FunctionRef<bool(const MechanismRow&)> fits) {
+template <typename Fits>
+const MechanismRow* FirstRow(const Fits& fits) {
   for (const MechanismRow& row : Mechanisms()) {
     if (fits(row)) return &row;
   }
@@ -29,58 +29,55 @@ const MechanismRow* FirstRow(absl::FunctionRef<bool(const MechanismRow&)> fits) 
 
 std::span<const MechanismRow> Mechanisms() {
   static const std::vector<MechanismRow> rows = {
-      {.id = v1::MECHANISM_UNSPECIFIED, .modes = {v1::NON_PRIVATE}, .make = MakeNone},
-      {.id = v1::REWARD_RANDOMIZER,
-       .modes = {v1::LOCAL_REWARD, v1::CENTRAL_REWARD},
+      {.id = MechanismId::kUnspecified, .modes = {Mode::kNonPrivate}, .make = MakeNone},
+      {.id = MechanismId::kRewardRandomizer,
+       .modes = {Mode::kLocalReward, Mode::kCentralReward},
        .drawn = ReportForm::kOutputs,
        .make = MakeRewardRandomizer},
-      {.id = v1::CENTRED_RANDOMIZER,
-       .modes = {v1::LOCAL_REWARD},
+      {.id = MechanismId::kCentredRandomizer,
+       .modes = {Mode::kLocalReward},
        .drawn = ReportForm::kOutputs,
        .check_policy = CheckCentredPolicy,
        .make = MakeCentredRandomizer},
-      {.id = v1::COUNTER,
-       .modes = {v1::LOCAL_REWARD, v1::CENTRAL_REWARD},
+      {.id = MechanismId::kCounter,
+       .modes = {Mode::kLocalReward, Mode::kCentralReward},
        .drawn = ReportForm::kStreams,
-       .delta = &GaussianDelta(),
-       .counter = &OwnCounter(),
+       .gaussian = true,
+       .has_counter = true,
        .make = MakeCounter},
-      {.id = v1::COUNTER,
-       .modes = {v1::JOINT},
-       .delta = &GaussianDelta(),
-       .counter = &OwnCounter()},
-      {.id = v1::SHAPED_COUNTER,
-       .modes = {v1::CENTRAL_REWARD},
-       .delta = &GaussianDelta(),
-       .counter = &OwnCounter()},
-      {.id = v1::POOLED_COUNTER,
-       .modes = {v1::CENTRAL_REWARD},
-       .delta = &GaussianDelta(),
-       .counter = &OwnCounter()},
-      {.id = v1::PRIVUNIT,
-       .modes = {v1::LOCAL_CONTEXT},
+      {.id = MechanismId::kCounter, .modes = {Mode::kJoint}, .gaussian = true, .has_counter = true},
+      {.id = MechanismId::kShapedCounter,
+       .modes = {Mode::kCentralReward},
+       .gaussian = true,
+       .has_counter = true},
+      {.id = MechanismId::kPooledCounter,
+       .modes = {Mode::kCentralReward},
+       .gaussian = true,
+       .has_counter = true},
+      {.id = MechanismId::kPrivUnit,
+       .modes = {Mode::kLocalContext},
        .drawn = ReportForm::kContexts,
        .make = MakePrivUnit},
-      {.id = v1::JOINT_GAUSSIAN,
-       .modes = {v1::LOCAL_CONTEXT},
+      {.id = MechanismId::kJointGaussian,
+       .modes = {Mode::kLocalContext},
        .drawn = ReportForm::kContexts,
-       .delta = &GaussianDelta(),
+       .gaussian = true,
        .make = MakeJointGaussian},
-      {.id = v1::SPARSE_RELEASE,
-       .modes = {v1::JOINT},
+      {.id = MechanismId::kSparseRelease,
+       .modes = {Mode::kJoint},
        .dimension_max = kSparseDimensionMax,
-       .delta = &GaussianDelta()},
+       .gaussian = true},
   };
   return rows;
 }
 
-const MechanismRow* FindMechanism(v1::Mechanism id, v1::Mode mode) {
+const MechanismRow* FindMechanism(MechanismId id, Mode mode) {
   return FirstRow([&](const MechanismRow& row) { return row.id == id && Has(row.modes, mode); });
 }
 
-const MechanismRow* FindMechanism(v1::Mechanism id) {
+const MechanismRow* FindMechanism(MechanismId id) {
   return FirstRow(
-      [&](const MechanismRow& row) { return row.id == id && !Has(row.modes, v1::NON_PRIVATE); });
+      [&](const MechanismRow& row) { return row.id == id && !Has(row.modes, Mode::kNonPrivate); });
 }
 
 }  // namespace bandana

@@ -3,6 +3,7 @@
 #include "common/base/check.h"
 #include "common/promise/mechanism.h"
 #include "common/promise/mechanism_table.h"
+#include "common/promise/model_message.h"
 #include "common/promise/model_rules.h"
 #include "common/promise/privacy_rules.h"
 
@@ -19,43 +20,45 @@ constexpr std::string_view kNoPolicy =
     "is for modes NON_PRIVATE and LOCAL_REWARD; models of the other modes choose by UCB";
 
 // A mechanism with its parameters.
-void CheckPrivate(const v1::GetModelResponse& response, PublicSpec& spec,
-                  const FieldChecks& checks) {
-  const MechanismRow* const row = FindMechanism(response.mechanism());
-  spec.epsilon = CheckEpsilon(response.epsilon(), response.research(), checks);
+void CheckPrivate(const wire::Model& model, PublicSpec& spec, const FieldChecks& checks) {
+  const MechanismRow* const row = FindMechanism(MechanismId{model.mechanism});
+  spec.epsilon = CheckEpsilon(model.epsilon, model.research, checks);
   if (row == nullptr) {
     checks.Add("mechanism", "is not one that this version knows");
     return;
   }
-  CheckMode(row->id, response.mode(), checks);
-  spec.delta = row->delta->Check(row->id, response.delta(), response.research(), checks);
-  spec.counter = row->counter->Check(response, checks);
+  CheckMode(row->id, Mode{model.mode}, checks);
+  spec.delta = CheckDelta(*row, model.delta, model.research, checks);
+  if (row->has_counter != model.counter.has_value()) {
+    checks.Add("counter", "must be there exactly with a counter");
+  } else if (row->has_counter) {
+    spec.counter = CheckCounter("counter", *model.counter, checks);
+  }
   row->check_policy(spec, checks);
-  if (response.unit_of_privacy() != "event") checks.Add("unit_of_privacy", "must be event");
-  if (response.guarantee() != "proven") checks.Add("guarantee", "must be proven");
+  if (model.unit_of_privacy != "event") checks.Add("unit_of_privacy", "must be event");
+  if (model.guarantee != "proven") checks.Add("guarantee", "must be proven");
 }
 
 // Nothing. A mode that this version does not know is a mistake.
-void CheckOpen(const v1::GetModelResponse& response, PublicSpec&, const FieldChecks& checks) {
-  if (FindMode(response.mode()) == nullptr) {
+void CheckOpen(const wire::Model& model, PublicSpec&, const FieldChecks& checks) {
+  if (FindMode(Mode{model.mode}) == nullptr) {
     checks.Add("mode", "is not one that this version knows");
   }
-  if (FindMechanism(response.mechanism(), v1::NON_PRIVATE) == nullptr ||
-      !(response.epsilon() == 0) || !(response.delta() == 0) ||
-      !response.unit_of_privacy().empty() || !response.guarantee().empty() ||
-      response.has_counter()) {
+  if (FindMechanism(MechanismId{model.mechanism}, Mode::kNonPrivate) == nullptr ||
+      !(model.epsilon == 0) || !(model.delta == 0) || !model.unit_of_privacy.empty() ||
+      !model.guarantee.empty() || model.counter) {
     checks.Add("mode", "contradicts a mechanism, epsilon, delta, counter, unit or guarantee");
   }
 }
 
 constexpr ModeRow kModes[] = {
-    {.mode = v1::NON_PRIVATE,
+    {.mode = Mode::kNonPrivate,
      .numbers_decisions = true,
      .decisions_open_max = kNumberedIdsMaxDefault,
      .words = "the server sees raw rewards and promises nothing",
      .check_policy = CheckOpen,
      .make_on_device = MakeByRow},
-    {.mode = v1::LOCAL_REWARD,
+    {.mode = Mode::kLocalReward,
      .is_private = true,
      .device_draws = true,
      .numbers_decisions = true,
@@ -63,7 +66,7 @@ constexpr ModeRow kModes[] = {
      .words = "the server never sees a reward",
      .check_policy = CheckPrivate,
      .make_on_device = MakeByRow},
-    {.mode = v1::CENTRAL_REWARD,
+    {.mode = Mode::kCentralReward,
      .is_private = true,
      .server_draws = true,
      .numbers_decisions = true,
@@ -73,7 +76,7 @@ constexpr ModeRow kModes[] = {
      .check_policy = CheckPrivate,
      .make_on_device = MakeNamed,
      .identity = kNoiseIdentity},
-    {.mode = v1::JOINT,
+    {.mode = Mode::kJoint,
      .is_private = true,
      .server_draws = true,
      .hides_contexts = true,
@@ -89,7 +92,7 @@ constexpr ModeRow kModes[] = {
      .check_policy = CheckPrivate,
      .make_on_device = MakeNamed,
      .identity = kNoiseIdentity},
-    {.mode = v1::LOCAL_CONTEXT,
+    {.mode = Mode::kLocalContext,
      .is_private = true,
      .device_draws = true,
      .hides_contexts = true,
@@ -109,32 +112,31 @@ constexpr ModeRow kModes[] = {
 
 constexpr ModeRow kUnknown{.check_policy = CheckOpen};
 
-const ModeRow& KnownOr(v1::Mode mode) {
+const ModeRow& KnownOr(Mode mode) {
   const ModeRow* const row = FindMode(mode);
   return row == nullptr ? kUnknown : *row;
 }
 
 }  // namespace
 
-const ModeRow* FindMode(v1::Mode mode) {
+const ModeRow* FindMode(Mode mode) {
   for (const ModeRow& row : kModes) {
     if (row.mode == mode) return &row;
   }
   return nullptr;
 }
 
-bool IsPrivateMode(v1::Mode mode) { return KnownOr(mode).is_private; }
-std::uint64_t DecisionsOpenMaxOf(v1::Mode mode) { return KnownOr(mode).decisions_open_max; }
-bool IsLocalMode(v1::Mode mode) { return KnownOr(mode).device_draws; }
-bool IsCentralMode(v1::Mode mode) { return KnownOr(mode).server_draws; }
-bool HidesContexts(v1::Mode mode) { return KnownOr(mode).hides_contexts; }
+bool IsPrivateMode(Mode mode) { return KnownOr(mode).is_private; }
+std::uint64_t DecisionsOpenMaxOf(Mode mode) { return KnownOr(mode).decisions_open_max; }
+bool IsLocalMode(Mode mode) { return KnownOr(mode).device_draws; }
+bool IsCentralMode(Mode mode) { return KnownOr(mode).server_draws; }
+bool HidesContexts(Mode mode) { return KnownOr(mode).hides_contexts; }
 
-void CheckPolicyOfMode(const v1::GetModelResponse& response, PublicSpec& spec,
-                       const FieldChecks& checks) {
-  KnownOr(response.mode()).check_policy(response, spec, checks);
+void CheckPolicyOfMode(const wire::Model& model, PublicSpec& spec, const FieldChecks& checks) {
+  KnownOr(Mode{model.mode}).check_policy(model, spec, checks);
 }
 
-const ModeRow& ModeOf(v1::Mode mode) {
+const ModeRow& ModeOf(Mode mode) {
   const ModeRow* const row = FindMode(mode);
   BANDANA_CHECK(row != nullptr);
   return *row;

@@ -8,16 +8,15 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "bandana/v1/config.pb.h"
 #include "common/base/limits.h"
 #include "common/features/value_log.h"
-
-namespace bandana::v1 {
-class GetModelResponse;
-}  // namespace bandana::v1
+#include "common/promise/kinds.h"
 
 namespace bandana {
 
+namespace wire {
+struct Model;
+}  // namespace wire
 class FieldChecks;
 class Mechanism;
 struct MechanismRow;
@@ -25,7 +24,7 @@ struct PublicSpec;
 
 // One row per mode.
 struct ModeRow {
-  v1::Mode mode = v1::NON_PRIVATE;
+  Mode mode = Mode::kNonPrivate;
   bool is_private = false;
   bool device_draws = false;            // the device makes what the server may see of an event
   bool server_draws = false;            // the server sees raw rewards and adds the noise
@@ -48,7 +47,7 @@ struct ModeRow {
   std::string_view couplings_message;
   std::string_view words;  // for people: what the server sees
   // Takes what a policy in force says of it.
-  void (*check_policy)(const v1::GetModelResponse& response, PublicSpec& spec,
+  void (*check_policy)(const wire::Model& model, PublicSpec& spec,
                        const FieldChecks& checks) = nullptr;
   // Makes a mechanism as its devices need it. Errors: INVALID_ARGUMENT.
   absl::StatusOr<std::shared_ptr<const Mechanism>> (*make_on_device)(
@@ -58,19 +57,18 @@ struct ModeRow {
 };
 
 // nullptr: not one that this version knows.
-const ModeRow* FindMode(v1::Mode mode);
+const ModeRow* FindMode(Mode mode);
 // The row of a model's mode. Requires one that this version knows.
-const ModeRow& ModeOf(v1::Mode mode);
+const ModeRow& ModeOf(Mode mode);
 
 // Nothing is true of modes that this version does not know.
-bool IsPrivateMode(v1::Mode mode);
-bool IsLocalMode(v1::Mode mode);    // ModeRow::device_draws
-bool IsCentralMode(v1::Mode mode);  // ModeRow::server_draws
-bool HidesContexts(v1::Mode mode);
-std::uint64_t DecisionsOpenMaxOf(v1::Mode mode);  // ModeRow::decisions_open_max
+bool IsPrivateMode(Mode mode);
+bool IsLocalMode(Mode mode);    // ModeRow::device_draws
+bool IsCentralMode(Mode mode);  // ModeRow::server_draws
+bool HidesContexts(Mode mode);
+std::uint64_t DecisionsOpenMaxOf(Mode mode);  // ModeRow::decisions_open_max
 
 // ModeRow::check_policy; a mistake where this version does not know the mode.
-void CheckPolicyOfMode(const v1::GetModelResponse& response, PublicSpec& spec,
-                       const FieldChecks& checks);
+void CheckPolicyOfMode(const wire::Model& model, PublicSpec& spec, const FieldChecks& checks);
 
 }  // namespace bandana

@@ -32,12 +32,13 @@ void CheckModelName(std::string_view field, std::string_view name, const FieldCh
   }
 }
 
-Link CheckLink(v1::Link link, const PublicSpec& spec, const FieldChecks& checks) {
-  if (!v1::Link_IsValid(link)) {
-    checks.Add("link", absl::StrCat("must be LINEAR or LOGISTIC, got ", static_cast<int>(link)));
+Link CheckLink(std::int32_t link, const PublicSpec& spec, const FieldChecks& checks) {
+  constexpr std::int32_t kLogistic = 2;
+  if (link < 0 || link > kLogistic) {
+    checks.Add("link", absl::StrCat("must be LINEAR or LOGISTIC, got ", link));
   }
-  if (link != v1::LOGISTIC) return Link::kLinear;
-  if (spec.mode != v1::LOCAL_CONTEXT) {
+  if (link != kLogistic) return Link::kLinear;
+  if (spec.mode != Mode::kLocalContext) {
     checks.Add("link", "LOGISTIC is for mode LOCAL_CONTEXT");
   } else if (spec.reward_range.min < 0 || spec.reward_range.max > 1) {
     checks.Add("link", absl::StrCat("LOGISTIC is for rewards in [0, 1], got [",
@@ -46,11 +47,12 @@ Link CheckLink(v1::Link link, const PublicSpec& spec, const FieldChecks& checks)
   return Link::kLogistic;
 }
 
-bool CheckOutOfRange(std::string_view field, v1::OutOfRange value, const FieldChecks& checks) {
-  if (!v1::OutOfRange_IsValid(value)) {
-    checks.Add(field, absl::StrCat("must be CLIP or REJECT, got ", static_cast<int>(value)));
+bool CheckOutOfRange(std::string_view field, std::int32_t value, const FieldChecks& checks) {
+  constexpr std::int32_t kReject = 2;
+  if (value < 0 || value > kReject) {
+    checks.Add(field, absl::StrCat("must be CLIP or REJECT, got ", value));
   }
-  return value == v1::REJECT;
+  return value == kReject;
 }
 
 RewardRange CheckRewardRange(double min, double max, const FieldChecks& checks) {
@@ -74,21 +76,21 @@ Epsilon CheckEpsilon(double epsilon, bool research, const FieldChecks& checks) {
 
 namespace {
 
-void CheckGrace(const v1::RewardWindow& given, v1::Mode mode, RewardWindowSpec& out,
+void CheckGrace(const wire::RewardWindow& given, Mode mode, RewardWindowSpec& out,
                 const FieldChecks& window) {
   if (!IsCentralMode(mode)) {
-    if (given.has_grace()) window.Add("grace", "is for modes CENTRAL_REWARD and JOINT");
+    if (given.grace) window.Add("grace", "is for modes CENTRAL_REWARD and JOINT");
     return;
   }
-  out.grace = given.has_grace()
-                  ? window.Span("grace", given.grace(), absl::ZeroDuration(), kGraceMax)
-                  : DefaultGrace(out.duration);
+  out.grace = given.grace ? window.Span("grace", *given.grace, absl::ZeroDuration(), kGraceMax)
+                          : DefaultGrace(out.duration);
 }
 
 }  // namespace
 
-void CheckReporting(const v1::Reporting* reporting, PublicSpec& spec, const FieldChecks& checks) {
-  if (reporting == nullptr || reporting->rule_case() == v1::Reporting::RULE_NOT_SET) {
+void CheckReporting(const std::optional<wire::Reporting>& reporting, PublicSpec& spec,
+                    const FieldChecks& checks) {
+  if (!reporting || (!reporting->one_per_decision && !reporting->reward_window)) {
     if (IsPrivateMode(spec.mode)) {
       checks.Add("reporting",
                  "is required for a private model: one_per_decision or reward_window, because the "
@@ -97,38 +99,42 @@ void CheckReporting(const v1::Reporting* reporting, PublicSpec& spec, const Fiel
     return;
   }
   const FieldChecks inside = checks.Inside("reporting");
-  if (reporting->has_one_per_decision()) {
-    spec.one_per_decision = reporting->one_per_decision();
+  if (reporting->one_per_decision) {
+    spec.one_per_decision = *reporting->one_per_decision;
     if (!spec.one_per_decision) {
       inside.Add("one_per_decision", "must be true where it is given");
     }
     return;
   }
+  const wire::RewardWindow& given = *reporting->reward_window;
   const FieldChecks window = inside.Inside("reward_window");
   RewardWindowSpec& out = spec.reward_window.emplace();
-  out.default_reward = reporting->reward_window().default_reward();
-  if (!reporting->reward_window().has_duration()) {
+  out.default_reward = given.default_reward;
+  if (!given.duration) {
     window.Add("duration", "is required");
   } else {
-    out.duration = window.Span("duration", reporting->reward_window().duration(), kRewardWindowMin,
-                               kRewardWindowMax);
+    out.duration = window.Span("duration", *given.duration, kRewardWindowMin, kRewardWindowMax);
   }
   if (spec.reward_range.min < spec.reward_range.max) {
     window.Closed("default_reward", out.default_reward, spec.reward_range.min,
                   spec.reward_range.max);
   }
-  CheckGrace(reporting->reward_window(), spec.mode, out, window);
+  CheckGrace(given, spec.mode, out, window);
+}
+
+std::optional<absl::Duration> GraceOf(const PublicSpec& spec) {
+  if (!spec.reward_window || !IsCentralMode(spec.mode)) return std::nullopt;
+  return spec.reward_window->grace;
 }
 
 void CheckHiddenFeatures(const PublicSpec& spec, const FieldChecks& checks) {
   if (!spec.reject_features || !HidesContexts(spec.mode)) return;
-  checks.Add("feature_out_of_range",
-             absl::StrCat("must be CLIP for mode ", v1::Mode_Name(spec.mode),
-                          ": a rejection would tell about the context"));
+  checks.Add("feature_out_of_range", absl::StrCat("must be CLIP for mode ", ModeName(spec.mode),
+                                                  ": a rejection would tell about the context"));
 }
 
-absl::Duration CheckTokenLifetime(const google::protobuf::Duration& lifetime,
-                                  const PublicSpec& spec, const FieldChecks& checks) {
+absl::Duration CheckTokenLifetime(const wire::Duration& lifetime, const PublicSpec& spec,
+                                  const FieldChecks& checks) {
   const absl::Duration value =
       checks.Span("token_lifetime", lifetime, kTokenLifetimeMin, kTokenLifetimeMax);
   if (!spec.reward_window) return value;

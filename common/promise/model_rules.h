@@ -3,10 +3,12 @@
 // messages.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
-#include "bandana/v1/config.pb.h"
 #include "common/promise/field_checks.h"
+#include "common/promise/model_message.h"
 #include "common/promise/public_spec.h"
 
 namespace bandana {
@@ -14,12 +16,12 @@ namespace bandana {
 // [a-z0-9][a-z0-9-]{0,62}
 void CheckModelName(std::string_view field, std::string_view name, const FieldChecks& checks);
 
-// LINEAR, or with mode LOCAL_CONTEXT and rewards in [0, 1] LOGISTIC. Reads mode and reward range of
-// the spec.
-Link CheckLink(v1::Link link, const PublicSpec& spec, const FieldChecks& checks);
+// By the number of v1::Link: LINEAR, or with mode LOCAL_CONTEXT and rewards in [0, 1] LOGISTIC.
+// Reads mode and reward range of the spec.
+Link CheckLink(std::int32_t link, const PublicSpec& spec, const FieldChecks& checks);
 
-// Whether out-of-range values are rejected; unspecified means clipped.
-bool CheckOutOfRange(std::string_view field, v1::OutOfRange value, const FieldChecks& checks);
+// Whether out-of-range values are rejected, by the number of v1::OutOfRange; 0 means clipped.
+bool CheckOutOfRange(std::string_view field, std::int32_t value, const FieldChecks& checks);
 
 // `reward_min` < `reward_max`, both at most kRewardAbsMax in magnitude.
 RewardRange CheckRewardRange(double min, double max, const FieldChecks& checks);
@@ -29,14 +31,18 @@ Epsilon CheckEpsilon(double epsilon, bool research, const FieldChecks& checks);
 
 // `reporting`: required for private modes. Reads mode and reward range of the spec and fills in its
 // reporting.
-void CheckReporting(const v1::Reporting* reporting, PublicSpec& spec, const FieldChecks& checks);
+void CheckReporting(const std::optional<wire::Reporting>& reporting, PublicSpec& spec,
+                    const FieldChecks& checks);
+
+// The grace of the reward window, where the policy has one: central modes with a window.
+std::optional<absl::Duration> GraceOf(const PublicSpec& spec);
 
 // Where contexts are private, no feature value may decide whether there is an event: out of range
 // is clipped. Reads mode and rule of the spec.
 void CheckHiddenFeatures(const PublicSpec& spec, const FieldChecks& checks);
 
 // `token_lifetime` in [1 s, 720 h], at least the spec's reward window with its grace.
-absl::Duration CheckTokenLifetime(const google::protobuf::Duration& lifetime,
-                                  const PublicSpec& spec, const FieldChecks& checks);
+absl::Duration CheckTokenLifetime(const wire::Duration& lifetime, const PublicSpec& spec,
+                                  const FieldChecks& checks);
 
 }  // namespace bandana

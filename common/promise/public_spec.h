@@ -5,19 +5,22 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "bandana/v1/config.pb.h"
-#include "bandana/v1/recommender.pb.h"
 #include "common/accounting/types.h"
 #include "common/base/sha256.h"
 #include "common/mechanisms/reward_range.h"
+#include "common/promise/kinds.h"
 #include "common/ranking/link.h"
 
 namespace bandana {
 
 class FeatureSchema;
+namespace wire {
+struct Model;
+}  // namespace wire
 class Mechanism;
 // The mechanism of models without privacy.
 std::shared_ptr<const Mechanism> NoMechanism();
@@ -31,7 +34,7 @@ struct RewardWindowSpec {
 
 // A continual counter's public parameters (docs/design/mechanisms.md#continual-counters).
 struct CounterSpec {
-  v1::CounterKind kind = v1::BLT;
+  CounterKind kind = CounterKind::kBlt;
   std::uint64_t horizon = 0;    // steps that the factorization is tuned for
   std::uint64_t steps_max = 0;  // hard cap of a stream; privacy is calibrated for it
   friend bool operator==(const CounterSpec&, const CounterSpec&) = default;
@@ -54,9 +57,9 @@ struct PublicSpec {
   bool reject_features = false;  // out of range: reject instead of clip
   RewardRange reward_range;
   bool reward_binary = false;
-  v1::Mode mode = v1::NON_PRIVATE;
-  v1::Mechanism mechanism =
-      v1::MECHANISM_UNSPECIFIED;  // the one in force; unspecified when non-private
+  Mode mode = Mode::kNonPrivate;
+  MechanismId mechanism =
+      MechanismId::kUnspecified;  // the one in force; unspecified when non-private
   Epsilon epsilon;
   Delta delta;
   std::optional<CounterSpec> counter;  // exactly with mechanism COUNTER
@@ -86,8 +89,8 @@ struct PublicSpec {
 
 // Checks ranges and consistency again on the device. Errors: INVALID_ARGUMENT; a hash that does not
 // match the fields is FAILED_PRECONDITION.
-absl::StatusOr<PublicSpec> ParsePublicSpec(const v1::GetModelResponse& response);
-// Without what is no part of the policy: posterior_version and epoch.
-v1::GetModelResponse ToProto(const PublicSpec& spec);
+absl::StatusOr<PublicSpec> ParsePublicSpec(const wire::Model& model);
+// The message's bytes (GetModelResponse). Errors: also INVALID_ARGUMENT when they are none.
+absl::StatusOr<PublicSpec> ParsePublicSpec(std::string_view message);
 
 }  // namespace bandana

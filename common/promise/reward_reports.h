@@ -10,14 +10,11 @@
 #include "common/base/sha256.h"
 #include "common/mechanisms/reward_chain.h"
 #include "common/mechanisms/reward_range.h"
+#include "common/promise/kinds.h"
 #include "common/random/bit_source.h"
 #include "common/random/keyed_stream.h"
 
 namespace bandana {
-
-namespace v1 {
-enum RejectReason : int;
-}  // namespace v1
 
 // One report, as it is on the wire; `window` as it is in its token.
 struct RewardReport {
@@ -71,8 +68,8 @@ class RewardReports {
                                                BitSource& bits) const = 0;
 
   // `reward_stddev` is the model's. Post-processing.
-  virtual std::variant<RewardEvent, v1::RejectReason> Read(const RewardReport& report,
-                                                           double reward_stddev) const = 0;
+  virtual std::variant<RewardEvent, RejectReason> Read(const RewardReport& report,
+                                                       double reward_stddev) const = 0;
 
  protected:
   // For what draws by itself. A ClippedReward is made by RewardClip alone.

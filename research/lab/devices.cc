@@ -71,18 +71,18 @@ class OutcomeWriter {
 
 // One row per mechanism that the lab names.
 struct NamedMechanism {
-  v1::Mechanism id;
+  MechanismId id;
   std::string_view words;  // "$": the kind of its counter
 };
 constexpr NamedMechanism kMechanisms[] = {
-    {v1::MECHANISM_UNSPECIFIED, "none"},
-    {v1::REWARD_RANDOMIZER, "randomizer"},
-    {v1::CENTRED_RANDOMIZER, "centred randomizer"},
-    {v1::COUNTER, "$ counter"},
-    {v1::SHAPED_COUNTER, "shaped $ counter"},
-    {v1::POOLED_COUNTER, "pooled $ counter"},
-    {v1::PRIVUNIT, "privunit"},
-    {v1::JOINT_GAUSSIAN, "joint gaussian"},
+    {MechanismId::kUnspecified, "none"},
+    {MechanismId::kRewardRandomizer, "randomizer"},
+    {MechanismId::kCentredRandomizer, "centred randomizer"},
+    {MechanismId::kCounter, "$ counter"},
+    {MechanismId::kShapedCounter, "shaped $ counter"},
+    {MechanismId::kPooledCounter, "pooled $ counter"},
+    {MechanismId::kPrivUnit, "privunit"},
+    {MechanismId::kJointGaussian, "joint gaussian"},
 };
 const NamedMechanism& RowOf(const ModelSpec& spec) {
   for (const NamedMechanism& row : kMechanisms) {

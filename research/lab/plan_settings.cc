@@ -31,7 +31,7 @@ absl::StatusOr<PlanRequest> PlanRequestFromSettings(Settings settings) {
   constexpr std::array<std::string_view, 2> kAnswers = {"no", "yes"};
   PlanRequest request;
   BANDANA_ASSIGN_OR_RETURN(const std::string mode, settings.TakeChoice("mode", "local", kModes));
-  request.mode = mode == "local" ? v1::LOCAL_REWARD : v1::CENTRAL_REWARD;
+  request.mode = mode == "local" ? Mode::kLocalReward : Mode::kCentralReward;
   BANDANA_ASSIGN_OR_RETURN(request.dimension, settings.TakeInt("dimension", 10, 1, kDimensionMax));
   BANDANA_ASSIGN_OR_RETURN(const int users, settings.TakeInt("users", 1, 1, 512));
   BANDANA_ASSIGN_OR_RETURN(const double others,

@@ -8,6 +8,7 @@
 #include "common/base/sha256.h"
 #include "common/base/status.h"
 #include "common/design/mode_limits.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/mode.h"
 #include "server/api/answers.h"
 #include "server/api/raw_rewards.h"
@@ -206,14 +207,16 @@ void Personalizer::Rank(const HttpCall& http, const Target& target, AnswerHttp a
     BANDANA_ASSIGN_OR_RETURN(ranking->model, ModelOf(ranking->call->caller()));
     BANDANA_ASSIGN_OR_RETURN(ranking->description, Describe(ranking->model));
     const RawRewardRule& rule = RawRewardsOf(ranking->description.mode());
-    BANDANA_ASSIGN_OR_RETURN(ranking->rank, ParseRank(http.body, target.with_slots,
-                                                      HidesContexts(ranking->description.mode())));
+    BANDANA_ASSIGN_OR_RETURN(ranking->rank,
+                             ParseRank(http.body, target.with_slots,
+                                       HidesContexts(FromProto(ranking->description.mode()))));
     if (target.with_slots && !rule.no_slots.empty()) {
       return FailedPrecondition(ToAbsl(rule.no_slots));
     }
     if (ranking->rank.event_id.empty()) {
       BANDANA_ASSIGN_OR_RETURN(ranking->rank.event_id, NewEventId());
-    } else if (const auto why = LimitsOf(ranking->description.mode()).plain_names; !why.empty()) {
+    } else if (const auto why = LimitsOf(FromProto(ranking->description.mode())).plain_names;
+               !why.empty()) {
       // Others become digests of themselves, which look random and are not.
       BANDANA_RETURN_IF_ERROR(CheckCapability("eventId", ranking->rank.event_id, why));
     }

@@ -4,6 +4,7 @@
 
 #include "bandana/v1/recommender.pb.h"
 #include "common/base/status.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/mode.h"
 
 namespace bandana::server {
@@ -46,7 +47,7 @@ bool TakesAnyContext(Handlers& handlers, const std::string& model) {
   v1::GetModelRequest request;
   v1::GetModelResponse response;
   request.set_model(model);
-  return handlers.GetModel(request, response).ok() && HidesContexts(response.mode());
+  return handlers.GetModel(request, response).ok() && HidesContexts(FromProto(response.mode()));
 }
 
 }  // namespace bandana::server

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "common/accounting/composition.h"
 #include "common/accounting/zcdp.h"
+#include "common/design/wire_messages.h"
 
 namespace bandana::server {
 
@@ -77,8 +78,8 @@ double UserEpsilon(const PublicSpec& spec, const LedgerFacts& facts) {
 v1::GetLedgerResponse LedgerOf(const PublicSpec& spec, const LedgerFacts& facts,
                                const Ledger& debited) {
   v1::GetLedgerResponse ledger;
-  ledger.set_mode(spec.mode);
-  ledger.set_mechanism(spec.mechanism);
+  ledger.set_mode(ToProto(spec.mode));
+  ledger.set_mechanism(ToProto(spec.mechanism));
   ledger.set_guarantee(spec.guarantee);
   ledger.set_epsilon_per_event(spec.epsilon.value);
   ledger.set_delta_per_event(spec.delta.value);

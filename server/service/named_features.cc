@@ -6,6 +6,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/mode.h"
 
 namespace bandana::server {
@@ -55,7 +56,7 @@ absl::Status NamedFeatures::Begin(const PublicSpec& rules, const v1::SelectReque
     return InvalidArgument("context: is for named arms and arms of the catalogue; the vectors of ",
                            "inline_arms have a context in them");
   }
-  return EncodeContext(*schema_, request.context(), kContext, log_, context_);
+  return EncodeContext(*schema_, FromProto(request.context()), kContext, log_, context_);
 }
 
 absl::Status NamedFeatures::Load(const v1::ArmSet& arms, const FeatureBounds& bounds, int arms_max,
@@ -86,7 +87,7 @@ absl::Status NamedFeatures::LoadNamed(const v1::NamedArms& arms, int arms_max,
     const std::span<double> x(block.scaled.data() + at * d, d);
     const ValuePath path{.list = "arms", .index = i, .member = "features"};
     const std::span<double> row = no_context() ? x : std::span(row_);
-    BANDANA_RETURN_IF_ERROR(EncodeArm(*schema_, arm.features(), path, log_, row));
+    BANDANA_RETURN_IF_ERROR(EncodeArm(*schema_, FromProto(arm.features()), path, log_, row));
     if (!no_context()) bandana::Join(*schema_, context_, row, x);
     SetKeys(arm.id(), catalogue, std::span(block.keys).subspan(at * parts, parts));
     block.names.push_back(arm.id());

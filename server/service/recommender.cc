@@ -9,6 +9,7 @@
 #include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/design/alias.h"
+#include "common/design/wire_messages.h"
 #include "server/service/activation.h"
 #include "server/service/agreed_policy.h"
 #include "server/service/arm_effects_page.h"

@@ -23,7 +23,7 @@ struct Row {
 // NOLINTBEGIN(performance-unnecessary-value-param)
 void RefuseReport(ReportTargets& to, const v1::ReportRequest&, int, TokenCodec&,
                   v1::ReportResponse&, Finish finish) {
-  finish(FailedPrecondition("model is ", v1::Mode_Name(to.first().spec().public_spec.mode),
+  finish(FailedPrecondition("model is ", ModeName(to.first().spec().public_spec.mode),
                             ": rewards are randomized on the device and sent by Submit"));
 }
 void RefuseSubmit(ReportTargets&, const v1::SubmitRequest&, int, TokenCodec&, v1::SubmitResponse&,

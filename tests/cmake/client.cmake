@@ -64,6 +64,9 @@ add_dependencies(quickstart_test quickstart)
 target_compile_definitions(quickstart_test PRIVATE QUICKSTART_PROGRAM="$<TARGET_FILE:quickstart>"
   QUICKSTART_CONFIG="${PROJECT_SOURCE_DIR}/examples/quickstart/server.textproto")
 
+bandana_test(NAME public_spec_property_test SRCS property/public_spec_property_test.cc
+  DEPS bandana::fake_recommender bandana::design bandana::test_support bandana::test_wire LABELS property)
+
 # The core without Abseil and OpenSSL: their stand-ins, and each source as WebAssembly.
 set(core_stand_in ${PROJECT_SOURCE_DIR}/client/core/stand_in)
 bandana_test(NAME report_bytes_property_test SRCS property/report_bytes_property_test.cc DEPS bandana::client bandana::test_support LABELS property)
@@ -75,11 +78,19 @@ target_include_directories(stand_in_test BEFORE PRIVATE ${core_stand_in} ${PROJE
 if(EXISTS /usr/include/wasm32-wasi/c++/v1)
   get_target_property(core_sources bandana_device_core SOURCES)
   list(TRANSFORM core_sources PREPEND client/)
-  get_target_property(counter_sources bandana_counters SOURCES)
-  list(TRANSFORM counter_sources PREPEND common/mechanisms/counters/)
-  add_test(NAME core_for_wasm_test COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/wasm/core_for_wasm.sh ${PROJECT_SOURCE_DIR} ${core_sources} ${counter_sources}
-    client/core/stand_in/plain_sha256.cc client/core/stand_in/sha256.cc client/core/stand_in/system_bits.cc common/accounting/composition.cc
-    common/accounting/gaussian.cc common/accounting/mills.cc common/accounting/zcdp.cc common/base/check.cc common/base/utf8.cc common/base/wire_reader.cc common/mechanisms/feature_ball.cc
-    common/mechanisms/hybrid_design.cc common/random/bit_source.cc common/random/discrete_gaussian.cc common/random/samplers.cc)
+  foreach(room mechanisms mechanisms/counters promise)
+    string(REPLACE "mechanisms/" "" library ${room})
+    get_target_property(sources bandana_${library} SOURCES)
+    list(TRANSFORM sources PREPEND common/${room}/)
+    list(APPEND core_sources ${sources})
+  endforeach()
+  add_test(NAME core_for_wasm_test COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/wasm/core_for_wasm.sh ${PROJECT_SOURCE_DIR} ${core_sources}
+    client/core/stand_in/plain_chacha20.cc client/core/stand_in/plain_sha256.cc client/core/stand_in/public_stream.cc client/core/stand_in/sha256.cc
+    client/core/stand_in/system_bits.cc common/accounting/composition.cc common/accounting/gaussian.cc common/accounting/mills.cc
+    common/accounting/zcdp.cc common/base/check.cc common/base/utf8.cc common/base/wire_reader.cc
+    common/features/encoder.cc common/features/feature_hash.cc common/features/make_field.cc common/features/number_fields.cc
+    common/features/schema.cc common/features/schema_message.cc common/features/text_fields.cc common/features/value_log.cc
+    common/linalg/quadratic_forms.cc common/linalg/quadratic_forms_baseline.cc common/random/bit_source.cc common/random/discrete_gaussian.cc
+    common/random/real_samplers.cc common/random/samplers.cc common/ranking/link.cc common/ranking/scoring.cc)
   set_tests_properties(core_for_wasm_test PROPERTIES LABELS unit TIMEOUT 300)
 endif()

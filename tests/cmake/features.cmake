@@ -1,10 +1,10 @@
 # Tests of features; see bandana_test in cmake/bandana.cmake.
 bandana_test(NAME feature_schema_test SRCS unit/feature_schema_test.cc
-  DEPS bandana::features bandana::test_support)
+  DEPS bandana::design bandana::test_support)
 bandana_test(NAME feature_encoder_test SRCS unit/feature_encoder_test.cc
-  DEPS bandana::features bandana::test_support)
+  DEPS bandana::design bandana::test_support)
 bandana_test(NAME features_property_test SRCS property/features_property_test.cc
-  DEPS bandana::features bandana::mechanisms bandana::test_support)
+  DEPS bandana::design bandana::mechanisms bandana::test_support)
 bandana_test(NAME features_config_test SRCS unit/features_config_test.cc
   DEPS bandana::design bandana::test_support)
 bandana_test(NAME recipes_test SRCS unit/recipes_test.cc
@@ -22,4 +22,4 @@ add_dependencies(shop_examples_test shop_sdk shop_grpc)
 target_compile_definitions(shop_examples_test PRIVATE SHOP_GRPC="$<TARGET_FILE:shop_grpc>"
   SHOP_SDK="$<TARGET_FILE:shop_sdk>" SHOP_CONFIG="${PROJECT_SOURCE_DIR}/examples/shop/server.textproto")
 bandana_test(NAME shop_world_stat_test SRCS statistical/shop_world_stat_test.cc
-  DEPS bandana::features bandana::bandits bandana::mechanisms bandana::test_support LABELS statistical)
+  DEPS bandana::design bandana::bandits bandana::mechanisms bandana::test_support LABELS statistical)

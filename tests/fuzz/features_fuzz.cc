@@ -9,6 +9,7 @@
 
 #include "bandana/v1/recommender.pb.h"
 #include "common/base/check.h"
+#include "common/design/wire_messages.h"
 #include "common/features/encoder.h"
 #include "common/mechanisms/feature_ball.h"
 
@@ -23,8 +24,8 @@ void CheckVectors(const bandana::FeatureSchema& schema, const bandana::v1::Selec
   log.Begin(rule, schema.fields().size());
   const bool hidden = rule == bandana::ValueRule::kHidden;
   bandana::EncodedContext context;
-  const absl::Status encoded =
-      EncodeContext(schema, request.context(), {.list = "context"}, log, context);
+  const absl::Status encoded = EncodeContext(schema, bandana::FromProto(request.context()),
+                                             {.list = "context"}, log, context);
   BANDANA_CHECK(encoded.ok() || !hidden);
   if (!encoded.ok()) return;
   const auto d = static_cast<std::size_t>(schema.dimension());
@@ -32,7 +33,7 @@ void CheckVectors(const bandana::FeatureSchema& schema, const bandana::v1::Selec
   std::vector<double> x(d);
   for (const bandana::v1::NamedArm& arm : request.arms().named_arms().arms()) {
     const bandana::ValuePath path{.list = "arms", .index = 0, .member = "features"};
-    const absl::Status made = EncodeArm(schema, arm.features(), path, log, row);
+    const absl::Status made = EncodeArm(schema, bandana::FromProto(arm.features()), path, log, row);
     BANDANA_CHECK(made.ok() || !hidden);
     if (!made.ok()) continue;
     BANDANA_CHECK(CheckArmRow(schema, row).ok());
@@ -54,13 +55,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   int mistakes = 0;
-  const auto schema = bandana::FeatureSchema::Make(
-      message, kL2Max, kDimensionMax, [&](std::string_view, const std::string&) { ++mistakes; });
+  const auto schema =
+      bandana::FeatureSchema::Make(bandana::FromProto(message), kL2Max, kDimensionMax,
+                                   [&](std::string_view, const std::string&) { ++mistakes; });
   BANDANA_CHECK((schema == nullptr) == (mistakes > 0));
   if (schema == nullptr) return 0;
   // A device gets the schema that the server has.
   const auto again = bandana::FeatureSchema::Make(
-      schema->ToProto(), kL2Max, kDimensionMax,
+      schema->message(), kL2Max, kDimensionMax,
       [](std::string_view, const std::string&) { BANDANA_CHECK(false); });
   BANDANA_CHECK(again->Text() == schema->Text());
   for (int entry = 0; entry < schema->dimension(); ++entry) {

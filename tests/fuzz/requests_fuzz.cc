@@ -26,7 +26,7 @@ struct World {
     for (const char* name : {"plain", "local", "points", "effects"}) {
       ModelSpec spec = testing::PlainSpec(name, 2);
       if (std::string_view(name) == "local") {
-        spec = testing::PrivateSpec(name, 2, v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER);
+        spec = testing::PrivateSpec(name, 2, Mode::kLocalReward, MechanismId::kRewardRandomizer);
       }
       if (std::string_view(name) == "points") {
         spec.points.emplace().domain.dimension = 2;

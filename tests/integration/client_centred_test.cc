@@ -34,7 +34,7 @@ constexpr RewardRange kSecond{0.375, 0.5};  // of the arm ranked second
 
 PublicSpec CentredSpec() {
   PublicSpec spec = LocalSpec();
-  spec.mechanism = v1::CENTRED_RANDOMIZER;
+  spec.mechanism = MechanismId::kCentredRandomizer;
   return spec;
 }
 

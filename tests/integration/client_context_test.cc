@@ -165,7 +165,7 @@ TEST_F(ClientContextTest, NoContextAndNoRewardIsInAnythingThatLeavesOrStays) {
 }
 
 TEST_F(ClientContextTest, GaussianReportsAreIntegersThatFit) {
-  const PublicSpec spec = ContextModelSpec(v1::JOINT_GAUSSIAN);
+  const PublicSpec spec = ContextModelSpec(MechanismId::kJointGaussian);
   FakeRecommender server(spec);
   server.SetPosterior(Posterior(1, 1, 0));
   const auto client = MustConnect(server);
@@ -204,7 +204,7 @@ TEST_F(ClientContextTest, GaussianReportsAreIntegersThatFit) {
 // A model of logistic rewards: what is drawn is the event made straight at the posterior that it
 // was chosen by, bit for bit.
 TEST_F(ClientContextTest, LogisticReportsAreOfTheStraightenedEvent) {
-  for (const v1::Mechanism kind : {v1::PRIVUNIT, v1::JOINT_GAUSSIAN}) {
+  for (const MechanismId kind : {MechanismId::kPrivUnit, MechanismId::kJointGaussian}) {
     PublicSpec spec = ContextModelSpec(kind);
     spec.link = Link::kLogistic;
     spec.context = testing::ContextsOf(spec)->spec();
@@ -244,7 +244,7 @@ TEST_F(ClientContextTest, LogisticReportsAreOfTheStraightenedEvent) {
       report.set_epoch(1);
       const auto drawn = mechanism->Draw(phi, same);
       ASSERT_THAT(drawn, IsOk());
-      if (kind == v1::PRIVUNIT) {
+      if (kind == MechanismId::kPrivUnit) {
         report.set_seed(std::string(AsChars(std::get<PerturbedDirection>(*drawn).seed())));
       } else {
         const auto grid = std::get<PerturbedStatistics>(*drawn).grid();

@@ -224,7 +224,7 @@ TEST_F(ClientDeferralTest, WorksWithCountersAndPrivateContexts) {
 
 TEST_F(ClientDeferralTest, IsRefusedWhereNoWindowClosesHere) {
   PublicSpec central = WindowSpec(kWindow, 0.0);
-  central.mode = v1::CENTRAL_REWARD;
+  central.mode = Mode::kCentralReward;
   central.reward_window->grace = absl::Seconds(20);
   const std::pair<PublicSpec, const char*> refused[] = {
       {central, "the reward windows of model fake are closed by its server"},

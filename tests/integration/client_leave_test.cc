@@ -206,7 +206,7 @@ TEST_F(ClientLeaveTest, IsForLocalModelsWithAWindow) {
   EXPECT_THAT(TryConnect(), StatusIs(absl::StatusCode::kFailedPrecondition,
                                      "options.leave is kAtStart, which needs a reward window"));
   PublicSpec central = WindowSpec(kWindow, 0);
-  central.mode = v1::CENTRAL_REWARD;
+  central.mode = Mode::kCentralReward;
   central.reward_window->grace = absl::Seconds(20);
   server_.SetSpec(central);
   ClientOptions options = OptionsFor(server_.target(), ClientOptions::Leave::kAtStart);

@@ -31,7 +31,7 @@ constexpr absl::Duration kLeft = absl::Seconds(80 + 10 + 1);
 
 PublicSpec CentralSpec() {
   PublicSpec spec = WindowSpec(kWindow, 0.25);
-  spec.mode = v1::CENTRAL_REWARD;
+  spec.mode = Mode::kCentralReward;
   spec.reward_window->grace = absl::Seconds(20);
   return spec;
 }

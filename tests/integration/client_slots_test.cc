@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/seams.h"
 #include "client/core/handle.h"
+#include "client/src/seams.h"
 #include "client/src/store/store.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"
@@ -310,7 +310,7 @@ TEST_F(ClientSlotsTest, ACounterTakesAStepPerSlotInTheirOrder) {
 
 TEST_F(ClientSlotsTest, ACentredSlotIsRandomizedInItsOwnWindow) {
   PublicSpec spec = WindowSpec(kWindow, 0.0);
-  spec.mechanism = v1::CENTRED_RANDOMIZER;
+  spec.mechanism = MechanismId::kCentredRandomizer;
   server_.SetSpec(spec);
   server_.SetWindow({0.25, 0.5});
   const auto client = MustConnect();

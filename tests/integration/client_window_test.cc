@@ -215,7 +215,7 @@ TEST_F(ClientWindowTest, ChangedPolicyEndsOpenWindowsWithoutADraw) {
 // tell everybody else.
 TEST_F(ClientWindowTest, ReportsOfCentralModelsLeaveWhenTheyAreDueToo) {
   PublicSpec spec = WindowSpec(kWindow, 0.25);
-  spec.mode = v1::CENTRAL_REWARD;
+  spec.mode = Mode::kCentralReward;
   spec.reward_window->grace = absl::Seconds(20);
   server_.SetSpec(spec);
   ClientOptions options;

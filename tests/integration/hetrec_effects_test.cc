@@ -117,7 +117,7 @@ class Player {
         alpha_(spec.bandit.exploration.alpha),
         model_(Make(spec)),
         keys_(terms_.size()) {
-    if (spec.public_spec.mode == v1::LOCAL_REWARD) {
+    if (spec.public_spec.mode == Mode::kLocalReward) {
       randomizer_ = testing::RandomizerOf(spec.public_spec);
     }
   }

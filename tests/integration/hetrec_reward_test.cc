@@ -98,7 +98,7 @@ FeaturesById ById(std::vector<TsvArm> arms) {
 double Play(const ModelSpec& spec, const Environment& environment, const FeaturesById& arms,
             BanditModel& model) {
   std::optional<RewardRandomizer> randomizer;
-  if (spec.public_spec.mode == v1::LOCAL_REWARD)
+  if (spec.public_spec.mode == Mode::kLocalReward)
     randomizer = testing::RandomizerOf(spec.public_spec);
   testing::SeededBits bits(kSeed);
   double total = 0;

@@ -135,7 +135,7 @@ TEST_F(ImportProgram, WritesAConfigurationWithoutMistakes) {
     EXPECT_EQ(spec->coupling.nodes(), model.name() == "linucb-shared" ? 1 : 4) << model.name();
     EXPECT_EQ(spec->public_spec.dimension, 3);
     EXPECT_EQ(spec->public_spec.mode,
-              model.name().starts_with("ldp-") ? v1::LOCAL_REWARD : v1::NON_PRIVATE);
+              model.name().starts_with("ldp-") ? Mode::kLocalReward : Mode::kNonPrivate);
     EXPECT_TRUE(spec->public_spec.one_per_decision);
     EXPECT_EQ(spec->arms_file, out_.File("arms.tsv"));
     EXPECT_EQ(spec->coupling.components().size() == 4, model.name() == "linucb") << model.name();
@@ -158,8 +158,8 @@ TEST_F(ImportProgram, WritesGroupsAndEffectsBesideTodaysModels) {
   for (std::size_t i = 0; i < models.size(); ++i) {
     EXPECT_EQ(models[i].effects.has_value(), i >= 8) << models[i].public_spec.name;
   }
-  EXPECT_EQ(models[8].public_spec.mode, v1::NON_PRIVATE);
-  for (int i = 9; i < 12; ++i) EXPECT_EQ(models[i].public_spec.mode, v1::LOCAL_REWARD);
+  EXPECT_EQ(models[8].public_spec.mode, Mode::kNonPrivate);
+  for (int i = 9; i < 12; ++i) EXPECT_EQ(models[i].public_spec.mode, Mode::kLocalReward);
   EXPECT_THAT(models[8].effects->user_groups, ElementsAre("level1"));
   EXPECT_EQ(models[8].effects->users_file, out_.File("users.tsv"));
   EXPECT_EQ(models[8].arms_file, out_.File("arms.tsv"));

@@ -187,7 +187,8 @@ TEST_F(HandedReportsTest, AnAliassReportsGoToTheirModels) {
 }
 
 TEST_F(HandedReportsTest, OutputsOfDevicesGoToTheOwner) {
-  const ModelSpec spec = PrivateSpec("local", 2, v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER);
+  const ModelSpec spec =
+      PrivateSpec("local", 2, Mode::kLocalReward, MechanismId::kRewardRandomizer);
   near_.Add(spec).SetOwner(peers_->address());
   FakeModel& owned = far_.Add(spec);
   v1::SubmitRequest request;
@@ -348,7 +349,7 @@ TEST_F(HandedReportsTest, AReportGoesToNobodyElse) {
 }
 
 TEST_F(HandedReportsTest, AnUnrecordedReportLeavesNoLine) {
-  ModelSpec spec = PrivateSpec("private", 2, v1::CENTRAL_REWARD, v1::COUNTER, {1e-6});
+  ModelSpec spec = PrivateSpec("private", 2, Mode::kCentralReward, MechanismId::kCounter, {1e-6});
   spec.public_spec.reward_window = RewardWindowSpec{.duration = absl::Minutes(1)};
   ASSERT_TRUE(HidesReports(spec.public_spec));
   near_.Add(spec).SetOwner(peers_->address());

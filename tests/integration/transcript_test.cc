@@ -106,7 +106,7 @@ TEST(TranscriptTest, CallersComeByEveryDoorAndGiveValuesByName) {
 }
 
 TEST(TranscriptTest, CoversEveryModeAndMechanism) {
-  std::map<std::pair<v1::Mode, v1::Mechanism>, int> covered;
+  std::map<std::pair<Mode, MechanismId>, int> covered;
   for (const Combination& combination : Combinations()) {
     const auto spec = SpecOf(combination, absl::Seconds(10), absl::Hours(1));
     ASSERT_THAT(spec, IsOk());
@@ -117,18 +117,18 @@ TEST(TranscriptTest, CoversEveryModeAndMechanism) {
   }
   // With a window and without; central modes through the SDK and without; some by each HTTP API of
   // HTTP, and some with a server that follows.
-  const std::map<std::pair<v1::Mode, v1::Mechanism>, int> least = {
-      {{v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER}, 31},
-      {{v1::LOCAL_REWARD, v1::CENTRED_RANDOMIZER}, 9},
-      {{v1::LOCAL_REWARD, v1::COUNTER}, 11},
-      {{v1::LOCAL_CONTEXT, v1::PRIVUNIT}, 10},
-      {{v1::LOCAL_CONTEXT, v1::JOINT_GAUSSIAN}, 2},
-      {{v1::CENTRAL_REWARD, v1::REWARD_RANDOMIZER}, 37},
-      {{v1::CENTRAL_REWARD, v1::COUNTER}, 18},
-      {{v1::CENTRAL_REWARD, v1::SHAPED_COUNTER}, 4},
-      {{v1::CENTRAL_REWARD, v1::POOLED_COUNTER}, 4},
-      {{v1::JOINT, v1::COUNTER}, 21},
-      {{v1::JOINT, v1::SPARSE_RELEASE}, 4}};
+  const std::map<std::pair<Mode, MechanismId>, int> least = {
+      {{Mode::kLocalReward, MechanismId::kRewardRandomizer}, 31},
+      {{Mode::kLocalReward, MechanismId::kCentredRandomizer}, 9},
+      {{Mode::kLocalReward, MechanismId::kCounter}, 11},
+      {{Mode::kLocalContext, MechanismId::kPrivUnit}, 10},
+      {{Mode::kLocalContext, MechanismId::kJointGaussian}, 2},
+      {{Mode::kCentralReward, MechanismId::kRewardRandomizer}, 37},
+      {{Mode::kCentralReward, MechanismId::kCounter}, 18},
+      {{Mode::kCentralReward, MechanismId::kShapedCounter}, 4},
+      {{Mode::kCentralReward, MechanismId::kPooledCounter}, 4},
+      {{Mode::kJoint, MechanismId::kCounter}, 21},
+      {{Mode::kJoint, MechanismId::kSparseRelease}, 4}};
   EXPECT_EQ(covered, least);
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/design/wire_messages.h"
 #include "common/features/encoder.h"
 #include "common/mechanisms/feature_ball.h"
 #include "tests/support/feature_schemas.h"
@@ -152,8 +153,9 @@ TEST(FeaturesPropertyTest, EveryVectorLiesInTheBallWithoutBeingClipped) {
   for (int round = 0; round < 3000; ++round) {
     const v1::FeatureSchema message = AnySchema(random);
     const double l2_max = std::pow(10.0, static_cast<double>(Below(random, 9)) - 4.0);
-    const auto schema = FeatureSchema::Make(
-        message, l2_max, 4096, [](std::string_view f, const std::string& m) { FAIL() << f << m; });
+    const auto schema =
+        FeatureSchema::Make(FromProto(message), l2_max, 4096,
+                            [](std::string_view f, const std::string& m) { FAIL() << f << m; });
     ASSERT_NE(schema, nullptr) << message.DebugString();
     ValueLog log;
     log.Begin(ValueRule::kHidden, schema->fields().size());
@@ -161,8 +163,10 @@ TEST(FeaturesPropertyTest, EveryVectorLiesInTheBallWithoutBeingClipped) {
     const auto d = static_cast<std::size_t>(schema->dimension());
     std::vector<double> row(d);
     std::vector<double> x(d);
-    ASSERT_THAT(EncodeContext(*schema, AnyValues(random, "c"), {"context"}, log, context), IsOk());
-    ASSERT_THAT(EncodeArm(*schema, AnyValues(random, "a"), {"arm"}, log, row), IsOk());
+    ASSERT_THAT(
+        EncodeContext(*schema, FromProto(AnyValues(random, "c")), {"context"}, log, context),
+        IsOk());
+    ASSERT_THAT(EncodeArm(*schema, FromProto(AnyValues(random, "a")), {"arm"}, log, row), IsOk());
     Join(*schema, context, row, x);
     ASSERT_TRUE(InBall(x, l2_max)) << message.DebugString() << Norm(x);
     ASSERT_THAT(CheckArmRow(*schema, row), IsOk()) << message.DebugString();
@@ -189,12 +193,14 @@ TEST(FeaturesPropertyTest, FullVectorsReachTheBound) {
   EncodedContext context;
   std::vector<double> row(39);
   std::vector<double> x(39);
-  ASSERT_THAT(EncodeContext(*schema, testing::ValuesOf(R"({"device": "ios", "hour": 7})"),
-                            {"context"}, log, context),
-              IsOk());
-  ASSERT_THAT(EncodeArm(*schema, testing::ValuesOf(R"({"price": 1, "tags": ["a", "b", "c"]})"),
-                        {"arm"}, log, row),
-              IsOk());
+  ASSERT_THAT(
+      EncodeContext(*schema, FromProto(testing::ValuesOf(R"({"device": "ios", "hour": 7})")),
+                    {"context"}, log, context),
+      IsOk());
+  ASSERT_THAT(
+      EncodeArm(*schema, FromProto(testing::ValuesOf(R"({"price": 1, "tags": ["a", "b", "c"]})")),
+                {"arm"}, log, row),
+      IsOk());
   Join(*schema, context, row, x);
   EXPECT_NEAR(Norm(x), 3, 1e-9);
 }

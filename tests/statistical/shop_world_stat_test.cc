@@ -14,6 +14,7 @@
 
 #include "common/bandits/coupling.h"
 #include "common/bandits/model.h"
+#include "common/design/wire_messages.h"
 #include "common/features/encoder.h"
 #include "common/mechanisms/feature_ball.h"
 #include "common/ranking/scoring.h"
@@ -127,8 +128,9 @@ Encoding BySchema() {
     EncodedContext encoded;
     std::vector<double> row(static_cast<std::size_t>(schema->dimension()));
     std::vector<double> x(row.size());
-    EXPECT_THAT(EncodeContext(*schema, context, {.list = "context"}, log, encoded), IsOk());
-    EXPECT_THAT(EncodeArm(*schema, arm, {.list = "arm"}, log, row), IsOk());
+    EXPECT_THAT(EncodeContext(*schema, FromProto(context), {.list = "context"}, log, encoded),
+                IsOk());
+    EXPECT_THAT(EncodeArm(*schema, FromProto(arm), {.list = "arm"}, log, row), IsOk());
     Join(*schema, encoded, row, x);
     return x;
   };

@@ -387,15 +387,16 @@ inline ModelSpec PlainSpec(std::string name, int dimension) {
 }
 
 // As above with a mechanism of epsilon 1, made.
-inline ModelSpec PrivateSpec(std::string name, int dimension, v1::Mode mode,
-                             v1::Mechanism mechanism, Delta delta = {}) {
+inline ModelSpec PrivateSpec(std::string name, int dimension, Mode mode, MechanismId mechanism,
+                             Delta delta = {}) {
   ModelSpec spec = PlainSpec(std::move(name), dimension);
   PublicSpec& p = spec.public_spec;
   p.mode = mode;
   p.mechanism = mechanism;
   p.epsilon = {1};
   p.delta = delta;
-  if (mechanism == v1::COUNTER) p.counter = {.kind = v1::BLT, .horizon = 10, .steps_max = 100};
+  if (mechanism == MechanismId::kCounter)
+    p.counter = {.kind = CounterKind::kBlt, .horizon = 10, .steps_max = 100};
   BANDANA_CHECK(MakeMechanisms(spec).ok());
   return spec;
 }

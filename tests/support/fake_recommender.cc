@@ -11,6 +11,7 @@
 
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.grpc.pb.h"
+#include "common/design/wire_messages.h"
 #include "tests/support/mechanisms.h"
 
 namespace bandana::testing {
@@ -28,8 +29,8 @@ PublicSpec LocalSpec() {
   spec.dimension = 2;
   spec.feature_l2_max = 1;
   spec.reward_range = {0, 1};
-  spec.mode = v1::LOCAL_REWARD;
-  spec.mechanism = v1::REWARD_RANDOMIZER;
+  spec.mode = Mode::kLocalReward;
+  spec.mechanism = MechanismId::kRewardRandomizer;
   spec.epsilon = {1.0};
   spec.unit_of_privacy = "event";
   spec.guarantee = "proven";
@@ -47,25 +48,25 @@ PublicSpec WindowSpec(absl::Duration window, double default_reward) {
 
 PublicSpec CounterModelSpec() {
   PublicSpec spec = LocalSpec();
-  spec.mechanism = v1::COUNTER;
+  spec.mechanism = MechanismId::kCounter;
   spec.delta = {1e-6};
-  spec.counter = CounterSpec{.kind = v1::BLT, .horizon = 1000, .steps_max = 1'000'000};
+  spec.counter = CounterSpec{.kind = CounterKind::kBlt, .horizon = 1000, .steps_max = 1'000'000};
   return spec;
 }
 
-PublicSpec ContextModelSpec(v1::Mechanism mechanism) {
+PublicSpec ContextModelSpec(MechanismId mechanism) {
   PublicSpec spec = LocalSpec();
-  spec.mode = v1::LOCAL_CONTEXT;
+  spec.mode = Mode::kLocalContext;
   spec.mechanism = mechanism;
-  if (mechanism == v1::JOINT_GAUSSIAN) spec.delta = {1e-6};
+  if (mechanism == MechanismId::kJointGaussian) spec.delta = {1e-6};
   spec.context = testing::ContextsOf(spec)->spec();
   return spec;
 }
 
 PublicSpec RawSpec() {
   PublicSpec spec = LocalSpec();
-  spec.mode = v1::NON_PRIVATE;
-  spec.mechanism = v1::MECHANISM_UNSPECIFIED;
+  spec.mode = Mode::kNonPrivate;
+  spec.mechanism = MechanismId::kUnspecified;
   spec.epsilon = {};
   spec.unit_of_privacy.clear();
   spec.guarantee.clear();

@@ -27,7 +27,7 @@ PublicSpec WindowSpec(absl::Duration window, double default_reward);
 PublicSpec CounterModelSpec();
 // Contexts are private as well: d = 2, L = 1, rewards in [0, 1], one report per decision; PRIVUNIT
 // at epsilon 1, or JOINT_GAUSSIAN at epsilon 1 and delta 1e-6.
-PublicSpec ContextModelSpec(v1::Mechanism mechanism = v1::PRIVUNIT);
+PublicSpec ContextModelSpec(MechanismId mechanism = MechanismId::kPrivUnit);
 // Without privacy.
 PublicSpec RawSpec();
 

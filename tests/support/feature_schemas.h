@@ -11,6 +11,7 @@
 
 #include "common/base/check.h"
 #include "common/base/status.h"
+#include "common/design/wire_messages.h"
 #include "common/features/schema.h"
 
 namespace bandana::testing {
@@ -26,7 +27,7 @@ inline std::vector<std::string> SchemaMistakes(const v1::FeatureSchema& schema, 
                                                int dimension_max = 256) {
   std::vector<std::string> mistakes;
   const auto made = FeatureSchema::Make(
-      schema, l2_max, dimension_max,
+      FromProto(schema), l2_max, dimension_max,
       [&](std::string_view f, std::string m) { mistakes.push_back(std::string(f) + ": " + m); });
   BANDANA_CHECK((made == nullptr) == !mistakes.empty());
   return mistakes;
@@ -34,7 +35,7 @@ inline std::vector<std::string> SchemaMistakes(const v1::FeatureSchema& schema, 
 
 inline std::shared_ptr<const FeatureSchema> MakeSchema(const std::string& text, double l2_max = 1,
                                                        int dimension_max = 4096) {
-  auto schema = FeatureSchema::Make(SchemaMessage(text), l2_max, dimension_max,
+  auto schema = FeatureSchema::Make(FromProto(SchemaMessage(text)), l2_max, dimension_max,
                                     [](std::string_view, std::string) {});
   BANDANA_CHECK(schema != nullptr);
   return schema;

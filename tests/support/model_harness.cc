@@ -80,7 +80,7 @@ absl::StatusOr<std::vector<ReportResult>> ReportAll(server::ServedModel& model,
 absl::StatusOr<ReportResult> ReportOne(server::ServedModel& model, const Decision& decision,
                                        std::optional<double> reward, std::uint32_t shown) {
   ReportedOutcome outcome{.decision = decision, .shown = shown};
-  if (model.spec().public_spec.mode == v1::LOCAL_REWARD) {
+  if (model.spec().public_spec.mode == Mode::kLocalReward) {
     if (reward) outcome.output = static_cast<std::uint32_t>(*reward);
   } else {
     outcome.reward = reward;

@@ -228,7 +228,7 @@ TEST_F(AliasCallsTest, TheModelIsDescribedUnderTheAlias) {
   v1::GetModelResponse response;
   ASSERT_THAT(recommender_->GetModel(request, response), IsOk());
   EXPECT_EQ(response.model(), "feed");
-  const auto spec = ParsePublicSpec(response);
+  const auto spec = ParsePublicSpec(response.SerializeAsString());
   ASSERT_THAT(spec, IsOk());
   EXPECT_EQ(spec->PolicyHash(), PolicyUnder(b_.spec().public_spec, "feed"));
 }
@@ -342,7 +342,7 @@ TEST_F(AliasCallsTest, VersionsOfTwoModelsAreNotTakenForOneAnother) {
 
 class TokenlessAliasTest : public AliasCallsTest {
  protected:
-  FakeModel& Add(const std::string& name, v1::Mode mode, v1::Mechanism mechanism, Delta delta,
+  FakeModel& Add(const std::string& name, Mode mode, MechanismId mechanism, Delta delta,
                  std::byte instance) {
     FakeModel& model = registry_.Add(PrivateSpec(name, 2, mode, mechanism, delta));
     model.SetInstance(instance);
@@ -351,8 +351,8 @@ class TokenlessAliasTest : public AliasCallsTest {
 };
 
 TEST_F(TokenlessAliasTest, AReportThatWasDrawnForAnotherModelIsOfNoEpoch) {
-  FakeModel& one = Add("c", v1::LOCAL_CONTEXT, v1::PRIVUNIT, {}, std::byte{0xc3});
-  FakeModel& other = Add("d", v1::LOCAL_CONTEXT, v1::PRIVUNIT, {}, std::byte{0xd4});
+  FakeModel& one = Add("c", Mode::kLocalContext, MechanismId::kPrivUnit, {}, std::byte{0xc3});
+  FakeModel& other = Add("d", Mode::kLocalContext, MechanismId::kPrivUnit, {}, std::byte{0xd4});
   registry_.PutAliasOf("hidden", {{"c", 1}});
   v1::SubmitRequest request = SubmitTo("hidden");
   v1::ContextReport& report = *request.add_context_reports();
@@ -370,8 +370,8 @@ TEST_F(TokenlessAliasTest, AReportThatWasDrawnForAnotherModelIsOfNoEpoch) {
 }
 
 TEST_F(TokenlessAliasTest, AStreamsTokensAreOfOneModel) {
-  FakeModel& one = Add("c", v1::LOCAL_REWARD, v1::COUNTER, {1e-6}, std::byte{0xc3});
-  FakeModel& other = Add("d", v1::LOCAL_REWARD, v1::COUNTER, {1e-6}, std::byte{0xd4});
+  FakeModel& one = Add("c", Mode::kLocalReward, MechanismId::kCounter, {1e-6}, std::byte{0xc3});
+  FakeModel& other = Add("d", Mode::kLocalReward, MechanismId::kCounter, {1e-6}, std::byte{0xd4});
   registry_.PutAliasOf("counts", {{"c", 1}});
   const std::string before = Token("counts", "u");
   registry_.PutAliasOf("counts", {{"d", 1}});

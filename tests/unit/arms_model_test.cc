@@ -69,7 +69,7 @@ TEST_F(ArmsModelTest, TsallisWeighsTheDefaultOfAWindow) {
 
 TEST_F(ArmsModelTest, LocalReportsCountByTheRandomizersValue) {
   const ModelSpec spec = ArmsSpecOf("policy: KL_UCB", kLocal);
-  EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kRewardRandomizer);
   const auto model = Open(spec);
   const RewardRandomizer randomizer = testing::RandomizerOf(spec.public_spec);
   for (int i = 0; i < 4; ++i) {

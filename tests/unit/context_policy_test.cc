@@ -11,6 +11,7 @@
 
 #include "common/base/limits.h"
 #include "common/design/model_spec.h"
+#include "common/design/wire_messages.h"
 #include "common/mechanisms/privunit.h"
 #include "tests/support/mechanisms.h"
 #include "tests/support/status_matchers.h"
@@ -43,7 +44,7 @@ ModelSpec MustParse(const std::string& more) {
 TEST(ContextConfigTest, AutoIsPrivunitAndPure) {
   const ModelSpec spec =
       MustParse("dimension: 4 shared {} prior_stddev: 0.5 privacy { epsilon: 2 delta: 1e-6 }");
-  EXPECT_EQ(spec.public_spec.mechanism, v1::PRIVUNIT);
+  EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kPrivUnit);
   EXPECT_EQ(spec.public_spec.delta.value, 0);
   ASSERT_TRUE(spec.public_spec.context.has_value());
   // sqrt(4) 0.5
@@ -130,15 +131,17 @@ TEST(ContextConfigTest, TheDeviceIsToldTheLinkAndHoldsTheServerToIt) {
   const PublicSpec spec = MustParse(kLogistic).public_spec;
   v1::GetModelResponse response = ToProto(spec);
   EXPECT_EQ(response.link(), v1::LOGISTIC);
-  const auto parsed = ParsePublicSpec(response);
+  const auto parsed = ParsePublicSpec(response.SerializeAsString());
   ASSERT_THAT(parsed, IsOk());
   EXPECT_EQ(parsed->link, Link::kLogistic);
   EXPECT_EQ(parsed->PolicyHash(), spec.PolicyHash());
   response.set_link(v1::LINEAR);
-  EXPECT_THAT(ParsePublicSpec(response), StatusIs(Code::kFailedPrecondition, "policy_hash"));
+  EXPECT_THAT(ParsePublicSpec(response.SerializeAsString()),
+              StatusIs(Code::kFailedPrecondition, "policy_hash"));
   PublicSpec reward = spec;
-  reward.mode = v1::LOCAL_REWARD;
-  EXPECT_THAT(ParsePublicSpec(ToProto(reward)), StatusIs(Code::kInvalidArgument, "LOCAL_CONTEXT"));
+  reward.mode = Mode::kLocalReward;
+  EXPECT_THAT(ParsePublicSpec(ToProto(reward).SerializeAsString()),
+              StatusIs(Code::kInvalidArgument, "LOCAL_CONTEXT"));
 }
 
 TEST(ContextConfigTest, OtherModesRefuseItsMechanisms) {
@@ -157,54 +160,55 @@ TEST(ContextConfigTest, TheDeviceDerivesTheSamePolicy) {
   for (const char* mechanism : {"PRIVUNIT", "JOINT_GAUSSIAN"}) {
     const ModelSpec spec = MustParse(std::string("dimension: 3 shared {} privacy { epsilon: 1 ") +
                                      "delta: 1e-6 mechanism: " + mechanism + " }");
-    const auto parsed = ParsePublicSpec(ToProto(spec.public_spec));
+    const auto parsed = ParsePublicSpec(ToProto(spec.public_spec).SerializeAsString());
     ASSERT_THAT(parsed, IsOk());
     EXPECT_EQ(*parsed->context, *spec.public_spec.context);
     EXPECT_EQ(parsed->PolicyHash(), spec.public_spec.PolicyHash());
     // A server that draws by another grid or design has another hash, which the device refuses.
     PublicSpec other = spec.public_spec;
     ++other.context->grid_bits;
-    EXPECT_THAT(ParsePublicSpec(ToProto(other)),
+    EXPECT_THAT(ParsePublicSpec(ToProto(other).SerializeAsString()),
                 StatusIs(Code::kFailedPrecondition, "policy_hash"));
     other = spec.public_spec;
     other.context->parameters[0] ^= std::byte{1};
-    EXPECT_THAT(ParsePublicSpec(ToProto(other)),
+    EXPECT_THAT(ParsePublicSpec(ToProto(other).SerializeAsString()),
                 StatusIs(Code::kFailedPrecondition, "policy_hash"));
   }
 }
 
-PublicSpec SpecOf(v1::Mechanism mechanism, double reward_min = -1) {
+PublicSpec SpecOf(MechanismId mechanism, double reward_min = -1) {
   PublicSpec spec;
   spec.name = "m";
   spec.dimension = 2;
   spec.feature_l2_max = 2;
   spec.reward_range = {reward_min, 1};
-  spec.mode = v1::LOCAL_CONTEXT;
+  spec.mode = Mode::kLocalContext;
   spec.mechanism = mechanism;
   spec.epsilon = {1};
-  if (mechanism == v1::JOINT_GAUSSIAN) spec.delta = {1e-5};
+  if (mechanism == MechanismId::kJointGaussian) spec.delta = {1e-5};
   return spec;
 }
 
 TEST(ContextReportsTest, CostsAndVariancesAreThoseOfTheMechanism) {
-  const auto privunit = testing::ContextsOf(SpecOf(v1::PRIVUNIT));
+  const auto privunit = testing::ContextsOf(SpecOf(MechanismId::kPrivUnit));
   EXPECT_EQ(privunit->cost().pure->value, 1);
   const JointVariance one = PrivUnit::Create(privunit->statistic(), Epsilon{1})->EntryVariance();
   EXPECT_EQ(privunit->variance().gram, one.gram_diagonal);
   EXPECT_EQ(privunit->variance().moment, one.moment);
-  const auto gaussian = testing::ContextsOf(SpecOf(v1::JOINT_GAUSSIAN));
+  const auto gaussian = testing::ContextsOf(SpecOf(MechanismId::kJointGaussian));
   // sigma of phi is 7.914 at (1, 1e-5) for every d >= 2 (joint_gaussian.md); a diagonal entry of x
   // x' counts in L^2 = 4, one of r x in L R = 2.
   EXPECT_NEAR(std::sqrt(gaussian->variance().gram), 4 * 7.914, 4 * 0.001);
   EXPECT_NEAR(std::sqrt(gaussian->variance().moment), 2 * 7.914, 2 * 0.001);
   EXPECT_TRUE(gaussian->cost().rho.has_value());
-  EXPECT_THAT(MakeMechanism(SpecOf(v1::COUNTER)), StatusIs(Code::kInvalidArgument));
+  EXPECT_THAT(MakeMechanism(SpecOf(MechanismId::kCounter)), StatusIs(Code::kInvalidArgument));
   // R is the larger end of the range.
-  EXPECT_EQ(testing::ContextsOf(SpecOf(v1::PRIVUNIT, -3))->statistic().reward_abs_max(), 3);
+  EXPECT_EQ(testing::ContextsOf(SpecOf(MechanismId::kPrivUnit, -3))->statistic().reward_abs_max(),
+            3);
 }
 
 TEST(ContextReportsTest, OnlyIntegersThatADeviceReleasesFit) {
-  const auto gaussian = testing::ContextsOf(SpecOf(v1::JOINT_GAUSSIAN));
+  const auto gaussian = testing::ContextsOf(SpecOf(MechanismId::kJointGaussian));
   std::vector<std::int64_t> values(5, 0);
   values[0] = std::int64_t{1} << gaussian->statistic().grid_bits();
   ASSERT_TRUE(gaussian->Fits({"", values}));

@@ -26,9 +26,9 @@ using ::bandana::testing::StatusIs;
 using ::testing::ElementsAre;
 using Code = absl::StatusCode;
 
-ModelSpec ContextSpecOf(const std::string& name, v1::Mechanism mechanism) {
-  const Delta delta{mechanism == v1::JOINT_GAUSSIAN ? 1e-6 : 0};
-  ModelSpec spec = PrivateSpec(name, 2, v1::LOCAL_CONTEXT, mechanism, delta);
+ModelSpec ContextSpecOf(const std::string& name, MechanismId mechanism) {
+  const Delta delta{mechanism == MechanismId::kJointGaussian ? 1e-6 : 0};
+  ModelSpec spec = PrivateSpec(name, 2, Mode::kLocalContext, mechanism, delta);
   spec.public_spec.context = spec.public_spec.made->contexts()->spec();
   return spec;
 }
@@ -66,8 +66,8 @@ class ContextReportTest : public ::bandana::testing::ServiceTest {
     return request;
   }
 
-  FakeModel& seeded_ = registry_.Add(ContextSpecOf("seeded", v1::PRIVUNIT));
-  FakeModel& gaussian_ = registry_.Add(ContextSpecOf("gaussian", v1::JOINT_GAUSSIAN));
+  FakeModel& seeded_ = registry_.Add(ContextSpecOf("seeded", MechanismId::kPrivUnit));
+  FakeModel& gaussian_ = registry_.Add(ContextSpecOf("gaussian", MechanismId::kJointGaussian));
   FakeModel& plain_ = registry_.Add(PlainSpec("plain", 2));
   std::unique_ptr<Handlers> recommender_ = MakeRecommender(
       {.arms_per_request_max = 5, .batch_decisions_max = 4}, registry_, tokens_, clock_);

@@ -225,7 +225,7 @@ std::vector<std::vector<double>> ContextsThrough(std::uint64_t step) {
 // Epochs end at 32, 34, 36, ..
 TEST_F(CounterModelTest, ContextsWaitForTheEpochsReleaseThatCoversThem) {
   ModelSpec spec = CounterSpecOf();
-  spec.public_spec.counter->kind = v1::EPOCHS;
+  spec.public_spec.counter->kind = CounterKind::kEpochs;
   ASSERT_THAT(MakeMechanisms(spec), IsOk());
   const auto design = testing::DesignOf(spec.public_spec);
   const auto expected = [&](std::uint64_t step, std::vector<double> moment) {

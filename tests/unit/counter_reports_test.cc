@@ -27,7 +27,7 @@ using Code = absl::StatusCode;
 class CounterReportTest : public ::bandana::testing::ServiceTest {
  protected:
   static ModelSpec CounterSpecOf() {
-    return PrivateSpec("local", 2, v1::LOCAL_REWARD, v1::COUNTER, {1e-5});
+    return PrivateSpec("local", 2, Mode::kLocalReward, MechanismId::kCounter, {1e-5});
   }
   std::string Token(const std::string& model = "m") {
     v1::SelectRequest request;
@@ -126,8 +126,8 @@ TEST_F(CounterReportTest, RefusesWrongShapesAndTheOtherMechanism) {
 }
 
 TEST_F(CounterReportTest, ARandomizersModelTakesNone) {
-  v1::SubmitRequest request =
-      Empty(registry_.Add(PrivateSpec("randomizer", 2, v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER)));
+  v1::SubmitRequest request = Empty(registry_.Add(
+      PrivateSpec("randomizer", 2, Mode::kLocalReward, MechanismId::kRewardRandomizer)));
   request.add_counter_reports();
   EXPECT_THAT(Submit(request), StatusIs(Code::kFailedPrecondition, "counter_reports: the model"));
 }

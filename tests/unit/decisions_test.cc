@@ -26,7 +26,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Code = absl::StatusCode;
 
-ModelSpec WindowSpec(const std::string& name, v1::Mode mode = v1::NON_PRIVATE) {
+ModelSpec WindowSpec(const std::string& name, Mode mode = Mode::kNonPrivate) {
   ModelSpec spec = PlainSpec(name, 2);
   spec.public_spec.mode = mode;
   spec.public_spec.reward_window = RewardWindowSpec{.duration = absl::Minutes(1)};
@@ -234,8 +234,8 @@ TEST_F(DecisionsTest, RefusesWhatCannotGoTogetherAndSaysWhy) {
 }
 
 TEST_F(DecisionsTest, RefusesSlotsAndDeferralsWhereThereAreNone) {
-  registry_.Add(WindowSpec("joint", v1::JOINT));
-  ModelSpec local = WindowSpec("local", v1::LOCAL_REWARD);
+  registry_.Add(WindowSpec("joint", Mode::kJoint));
+  ModelSpec local = WindowSpec("local", Mode::kLocalReward);
   registry_.Add(local);
   registry_.Add(PlainSpec("plain", 2));
   ModelSpec arms = PlainSpec("arms", 2);
@@ -262,7 +262,7 @@ TEST_F(DecisionsTest, RefusesSlotsAndDeferralsWhereThereAreNone) {
 // guesses of what was on offer.
 TEST_F(DecisionsTest, NamesAreRandomWhereContextsArePrivate) {
   UseRoomyIndex();
-  SetPosterior(registry_.Add(WindowSpec("joint", v1::JOINT)));
+  SetPosterior(registry_.Add(WindowSpec("joint", Mode::kJoint)));
   for (const std::string& weak :
        {std::string("shop-1"), std::string("0000000000000000000000000000001"),
         std::string("a name with more than 22 bytes"), std::string("7c9e6679742540de944b"),
@@ -282,7 +282,7 @@ TEST_F(DecisionsTest, NamesAreRandomWhereContextsArePrivate) {
 
 // A device's store shows the size of what it sends.
 TEST_F(DecisionsTest, ATokenHasOneSizeWhateverWasOnOfferWhereContextsArePrivate) {
-  SetPosterior(registry_.Add(WindowSpec("joint", v1::JOINT)));
+  SetPosterior(registry_.Add(WindowSpec("joint", Mode::kJoint)));
   std::set<std::size_t> sizes;
   for (int arms = 1; arms <= 3; ++arms) {
     v1::SelectRequest plain = Request("", "joint");
@@ -307,7 +307,7 @@ TEST_F(DecisionsTest, ATokenHasOneSizeWhateverWasOnOfferWhereContextsArePrivate)
 
 // The index's memory is shown, its file can be looked at.
 TEST_F(DecisionsTest, AnAnswerTakesAsMuchRoomWhateverWasOnOfferWhereContextsArePrivate) {
-  SetPosterior(registry_.Add(WindowSpec("joint", v1::JOINT)));
+  SetPosterior(registry_.Add(WindowSpec("joint", Mode::kJoint)));
   const auto taken = [&](const v1::SelectRequest& request) {
     const std::uint64_t before = index_->figures().bytes;
     const auto first = Select(request);

@@ -162,12 +162,12 @@ TEST(EffectsConfig, PrivateModelsReleaseOneValuePerEvent) {
   for (const char* const mode : {"LOCAL_REWARD", "CENTRAL_REWARD"}) {
     const ModelSpec spec = SpecOf(std::string("mode: ") + mode + " " + kOnce +
                                   "effects { standard {} } privacy { epsilon: 2 }");
-    EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER) << mode;
+    EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kRewardRandomizer) << mode;
   }
   const ModelSpec centred =
       SpecOf(std::string("mode: LOCAL_REWARD ") + kOnce +
              "effects { standard {} } privacy { epsilon: 2 mechanism: CENTRED_RANDOMIZER }");
-  EXPECT_EQ(centred.public_spec.mechanism, v1::CENTRED_RANDOMIZER);
+  EXPECT_EQ(centred.public_spec.mechanism, MechanismId::kCentredRandomizer);
 }
 
 TEST(EffectsConfig, AnotherListOfEffectsIsAnotherModel) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "common/design/wire_messages.h"
 #include "common/features/encoder.h"
 #include "common/features/feature_hash.h"
 #include "tests/support/feature_schemas.h"
@@ -50,8 +51,8 @@ class Encoder {
     const auto d = static_cast<std::size_t>(schema_->dimension());
     std::vector<double> row(d, 7.0);
     std::vector<double> x(d, 7.0);
-    BANDANA_RETURN_IF_ERROR(EncodeContext(*schema_, context, kContext, log, encoded));
-    BANDANA_RETURN_IF_ERROR(EncodeArm(*schema_, arm, kArm, log, row));
+    BANDANA_RETURN_IF_ERROR(EncodeContext(*schema_, FromProto(context), kContext, log, encoded));
+    BANDANA_RETURN_IF_ERROR(EncodeArm(*schema_, FromProto(arm), kArm, log, row));
     EXPECT_THAT(CheckArmRow(*schema_, row), IsOk());
     Join(*schema_, encoded, row, x);
     return x;

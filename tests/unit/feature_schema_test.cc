@@ -73,7 +73,7 @@ TEST(FeatureSchemaTest, CanonicalTextIsFixed) {
 
 TEST(FeatureSchemaTest, MessageReadsBack) {
   const auto schema = MakeSchema(kShopSchema);
-  const auto again = FeatureSchema::Make(schema->ToProto(), 1, 256, [](auto, auto) { FAIL(); });
+  const auto again = FeatureSchema::Make(schema->message(), 1, 256, [](auto, auto) { FAIL(); });
   EXPECT_EQ(again->Text(), schema->Text());
 }
 

@@ -1,4 +1,6 @@
 // Schemas of named features in a model's configuration, policy and identity.
+#include "common/design/features_config.h"
+
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -8,7 +10,7 @@
 
 #include "common/design/identity.h"
 #include "common/design/model_spec.h"
-#include "common/promise/features_policy.h"
+#include "common/design/wire_messages.h"
 #include "tests/support/feature_schemas.h"
 #include "tests/support/status_matchers.h"
 
@@ -74,21 +76,21 @@ TEST(FeaturesConfigTest, PolicyReadsBackOnTheDevice) {
       "mode: LOCAL_CONTEXT shared {} privacy { epsilon: 2 mechanism: PRIVUNIT }"
       "reporting { one_per_decision: true }");
   const v1::GetModelResponse policy = ToProto(spec.public_spec);
-  const auto read = ParsePublicSpec(policy);
+  const auto read = ParsePublicSpec(policy.SerializeAsString());
   ASSERT_THAT(read, IsOk());
   EXPECT_EQ(read->features->Text(), spec.public_spec.features->Text());
   // Who changes what an entry means changes the policy.
   v1::GetModelResponse other = policy;
   other.mutable_features()->mutable_arm(0)->mutable_numeric()->set_high(100);
-  EXPECT_THAT(ParsePublicSpec(other),
+  EXPECT_THAT(ParsePublicSpec(other.SerializeAsString()),
               StatusIs(absl::StatusCode::kFailedPrecondition, "policy_hash of model shop"));
   other = policy;
   other.clear_features();
-  EXPECT_THAT(ParsePublicSpec(other),
+  EXPECT_THAT(ParsePublicSpec(other.SerializeAsString()),
               StatusIs(absl::StatusCode::kFailedPrecondition, "policy_hash of model shop"));
   other = policy;
   other.set_dimension(38);
-  EXPECT_THAT(ParsePublicSpec(other),
+  EXPECT_THAT(ParsePublicSpec(other.SerializeAsString()),
               StatusIs(absl::StatusCode::kInvalidArgument, "must be the schema's, 39, got 38"));
 }
 

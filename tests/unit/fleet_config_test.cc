@@ -60,13 +60,13 @@ TEST(FleetConfigTest, CoupledEnvironmentsGetEveryModel) {
     EXPECT_THAT(Names(models),
                 ElementsAre("colin", "dp-colin-shaped", "goblin", "ldp-colin", "ldp-colin-eps1",
                             "ldp-colin-eps5", "ldp-goblin", "linucb", "linucb-shared"));
-    EXPECT_EQ(models.at("dp-colin-shaped").public_spec.mechanism, v1::SHAPED_COUNTER);
+    EXPECT_EQ(models.at("dp-colin-shaped").public_spec.mechanism, MechanismId::kShapedCounter);
     EXPECT_EQ(models.at("colin").coupling.nodes(), 7);
     EXPECT_EQ(models.at("ldp-colin").public_spec.epsilon.value, 2);
     EXPECT_EQ(models.at("ldp-colin-eps1").public_spec.epsilon.value, 1);
     EXPECT_EQ(models.at("ldp-colin-eps5").public_spec.epsilon.value, 5);
     EXPECT_EQ(models.at("ldp-goblin").public_spec.epsilon.value, 2);
-    EXPECT_EQ(models.at("ldp-colin").public_spec.mode, v1::LOCAL_REWARD);
+    EXPECT_EQ(models.at("ldp-colin").public_spec.mode, Mode::kLocalReward);
     EXPECT_TRUE(models.at("ldp-colin").public_spec.one_per_decision);
     EXPECT_EQ(models.at("ldp-colin").public_spec.guarantee, "proven");
   }
@@ -107,7 +107,7 @@ TEST(FleetConfigTest, ACrowdGetsEffectsAndItsGroups) {
   EXPECT_THAT(models.at("effects").effects->user_groups, ElementsAre("level1", "level2"));
   EXPECT_EQ(models.at("effects").effects->users_max, 300);
   EXPECT_EQ(models.at("ldp-effects-eps1").public_spec.epsilon.value, 1);
-  EXPECT_EQ(models.at("ldp-effects").public_spec.mode, v1::LOCAL_REWARD);
+  EXPECT_EQ(models.at("ldp-effects").public_spec.mode, Mode::kLocalReward);
   const std::string users = *ReadFile(folder.File("users.tsv"), 1 << 20);
   const auto groups = ParseUserGroupsTsv(users, 300);
   ASSERT_THAT(groups, IsOk());
@@ -136,30 +136,30 @@ TEST(FleetConfigTest, OtherEnvironmentsGetTheSensibleSubset) {
                                       "linucb", "linucb-shared", "mab"));
   EXPECT_EQ(mab.at("ldp-mab").arms->policy, v1::ArmsFamily::TSALLIS_INF);
   EXPECT_EQ(mab.at("ldp-mab-klucb").arms->policy, v1::ArmsFamily::KL_UCB);
-  EXPECT_EQ(mab.at("ldp-mab").public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_EQ(mab.at("ldp-mab").public_spec.mechanism, MechanismId::kRewardRandomizer);
   const auto points = WriteAndParse("points", {"domain=box", "dimension=3"});
   EXPECT_THAT(Names(points), ElementsAre("bco", "ldp-bco"));
   EXPECT_EQ(points.at("bco").points->domain.kind, ConvexDomain::Kind::kBox);
-  EXPECT_EQ(points.at("bco").public_spec.mode, v1::NON_PRIVATE);
-  EXPECT_EQ(points.at("ldp-bco").public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_EQ(points.at("bco").public_spec.mode, Mode::kNonPrivate);
+  EXPECT_EQ(points.at("ldp-bco").public_spec.mechanism, MechanismId::kRewardRandomizer);
   EXPECT_EQ(points.at("ldp-bco").public_spec.epsilon.value, 2);
   EXPECT_EQ(points.at("ldp-bco").public_spec.dimension, 3);
   const auto sphere = WriteAndParse("sphere", {});
   EXPECT_THAT(Names(sphere), ElementsAre("ldp-linucb", "ldp-linucb-reward", "linucb", "linucb-jdp",
                                          "linucb-shared"));
-  EXPECT_EQ(sphere.at("linucb-jdp").public_spec.mode, v1::JOINT);
-  EXPECT_EQ(sphere.at("ldp-linucb").public_spec.mode, v1::LOCAL_CONTEXT);
+  EXPECT_EQ(sphere.at("linucb-jdp").public_spec.mode, Mode::kJoint);
+  EXPECT_EQ(sphere.at("ldp-linucb").public_spec.mode, Mode::kLocalContext);
   EXPECT_NEAR(sphere.at("ldp-linucb").theta_l2_max, 0.75, 1e-12);
-  EXPECT_EQ(sphere.at("ldp-linucb-reward").public_spec.mode, v1::LOCAL_REWARD);
+  EXPECT_EQ(sphere.at("ldp-linucb-reward").public_spec.mode, Mode::kLocalReward);
   const auto logistic = WriteAndParse("sphere", {"link=logistic"});
   EXPECT_THAT(Names(logistic), ElementsAre("ldp-glm"));
   EXPECT_EQ(logistic.at("ldp-glm").public_spec.link, Link::kLogistic);
-  EXPECT_EQ(logistic.at("ldp-glm").public_spec.mode, v1::LOCAL_CONTEXT);
+  EXPECT_EQ(logistic.at("ldp-glm").public_spec.mode, Mode::kLocalContext);
   EXPECT_NEAR(logistic.at("ldp-glm").theta_l2_max, 1, 1e-12);  // of theta / 4
   const auto sparse = WriteAndParse("sparse", {"dimension=64"});
   EXPECT_THAT(Names(sparse),
               ElementsAre("fliphat", "ldp-linucb", "ldp-linucb-reward", "linucb", "linucb-shared"));
-  EXPECT_EQ(sparse.at("fliphat").public_spec.mechanism, v1::SPARSE_RELEASE);
+  EXPECT_EQ(sparse.at("fliphat").public_spec.mechanism, MechanismId::kSparseRelease);
   EXPECT_EQ(sparse.at("fliphat").sparse->sparsity, 10);
   EXPECT_THAT(Names(WriteAndParse("sparse", {})), ElementsAre("fliphat"));
   EXPECT_EQ(sparse.at("linucb").public_spec.feature_l2_max, 14);  // sqrt(64) + 6

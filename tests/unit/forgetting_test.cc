@@ -82,7 +82,7 @@ class ForgettingTest : public HostedModelTest {
     const Decision decision = DecisionOf(model, clock_, ++number_, std::move(x), user);
     if (!model.RecordDecision(decision).ok()) ADD_FAILURE() << "no decision";
     ReportedOutcome outcome{.decision = decision};
-    if (model.spec().public_spec.mode == v1::LOCAL_REWARD) {
+    if (model.spec().public_spec.mode == Mode::kLocalReward) {
       outcome.output = static_cast<std::uint32_t>(reward);
     } else {
       outcome.reward = reward;
@@ -228,7 +228,7 @@ TEST_F(ForgettingTest, ARestartChangesNoBit) {
       ExpectSame(StatisticsOf(*restarted), before);
     }
     // Entries of central models have random bytes, on which their noise depends.
-    if (spec.public_spec.mode == v1::CENTRAL_REWARD) continue;
+    if (spec.public_spec.mode == Mode::kCentralReward) continue;
     ExpectSame(StatisticsOf(*restarted), StatisticsOf(*steady));
     for (int u = 0; u < steady->posterior()->nodes(); ++u) {
       const NodePosterior one = NodeOf(*steady->posterior(), u);

@@ -303,8 +303,8 @@ TEST(JointConfigTest, AutoTakesTheCounterOfTheLeastPredictedError) {
   std::vector<ConfigError> errors;
   const auto spec = ParseServedModel(config, "", false, errors);
   ASSERT_TRUE(spec.has_value()) << (errors.empty() ? "" : errors[0].message);
-  EXPECT_EQ(spec->public_spec.mechanism, v1::COUNTER);
-  EXPECT_EQ(spec->public_spec.counter->kind, v1::EPOCHS);
+  EXPECT_EQ(spec->public_spec.mechanism, MechanismId::kCounter);
+  EXPECT_EQ(spec->public_spec.counter->kind, CounterKind::kEpochs);
   EXPECT_EQ(spec->public_spec.counter->steps_max, 40000);
   EXPECT_THAT(spec->plan, HasSubstr("* counter (epochs)"));
   EXPECT_THAT(spec->plan, HasSubstr("counter (blt)"));

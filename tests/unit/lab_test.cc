@@ -312,7 +312,7 @@ TEST(LabPlan, SettingsBecomeAQuestion) {
   const auto request = PlanRequestFromSettings(
       Given({"mode=central", "users=4", "influence_of_others=1", "events=50", "delta=0"}));
   ASSERT_THAT(request, IsOk());
-  EXPECT_EQ(request->mode, v1::CENTRAL_REWARD);
+  EXPECT_EQ(request->mode, Mode::kCentralReward);
   EXPECT_EQ(request->coupling->nodes(), 4);
   EXPECT_EQ(request->events_per_node, 50u);
   EXPECT_THAT(PlanRequestFromSettings(Given({"event=5"})),

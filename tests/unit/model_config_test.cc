@@ -303,7 +303,7 @@ TEST(ParseModelConfig, AutoIsTheRewardRandomizerAndAddsItsVariance) {
   const ModelSpec spec =
       SpecOf(std::string(kLocal) + "reward_binary: true reward_stddev: 0.5 privacy { epsilon: 2 }");
   const PublicSpec& out = spec.public_spec;
-  EXPECT_EQ(out.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_EQ(out.mechanism, MechanismId::kRewardRandomizer);
   EXPECT_EQ(out.epsilon.value, 2);
   EXPECT_EQ(out.guarantee, "proven");
   EXPECT_EQ(out.unit_of_privacy, "event");
@@ -400,10 +400,10 @@ TEST(ModelConfig, CounterTakesItsDefaults) {
   const ModelSpec spec =
       SpecOf(std::string(kLocal) + "privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER }");
   const PublicSpec& out = spec.public_spec;
-  EXPECT_EQ(out.mechanism, v1::COUNTER);
+  EXPECT_EQ(out.mechanism, MechanismId::kCounter);
   EXPECT_EQ(out.delta, Delta{1e-6});
   ASSERT_TRUE(out.counter.has_value());
-  EXPECT_EQ(*out.counter, (CounterSpec{v1::BLT, 10'000, std::uint64_t{1} << 30}));
+  EXPECT_EQ(*out.counter, (CounterSpec{CounterKind::kBlt, 10'000, std::uint64_t{1} << 30}));
   EXPECT_EQ(spec.refresh_interval, absl::Milliseconds(100));
   EXPECT_EQ(spec.bandit.observation_variance, 1);  // the counter's noise is no reward noise
 }
@@ -411,7 +411,7 @@ TEST(ModelConfig, CounterTakesItsDefaults) {
 TEST(ModelConfig, AutoWithoutPlanTakesTheRandomizerAndSpendsNoDelta) {
   const ModelSpec spec =
       SpecOf(std::string(kLocal) + "privacy { epsilon: 1 delta: 1e-6 counter { horizon: 100 } }");
-  EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kRewardRandomizer);
   EXPECT_EQ(spec.public_spec.delta, Delta{0});
   EXPECT_FALSE(spec.public_spec.counter.has_value());
   EXPECT_GT(spec.bandit.observation_variance, 1);
@@ -443,8 +443,8 @@ TEST(ModelConfig, CentralModeTakesBothMechanisms) {
       SpecOf(central +
              "refresh_interval {} privacy { epsilon: 1 delta: 1e-6 mechanism: COUNTER "
              "counter { kind: HONAKER horizon: 7 steps_max: 9 } }");
-  EXPECT_EQ(counter.public_spec.mode, v1::CENTRAL_REWARD);
-  EXPECT_EQ(*counter.public_spec.counter, (CounterSpec{v1::HONAKER, 7, 9}));
+  EXPECT_EQ(counter.public_spec.mode, Mode::kCentralReward);
+  EXPECT_EQ(*counter.public_spec.counter, (CounterSpec{CounterKind::kHonaker, 7, 9}));
   EXPECT_EQ(counter.refresh_interval, absl::ZeroDuration());
   const ModelSpec randomizer =
       SpecOf(central + "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER }");

@@ -50,7 +50,7 @@ const PlanCandidate& Of(const Plan& plan, const std::string& name_part) {
 
 // Without windows, which a central server does not give.
 PlanRequest Central(PlanRequest request) {
-  request.mode = v1::CENTRAL_REWARD;
+  request.mode = Mode::kCentralReward;
   return request;
 }
 
@@ -59,23 +59,24 @@ TEST(Planner, RandomizesShortStreamsAndCountsLongOnes) {
   for (const double epsilon : {0.5, 1.0, 2.0}) {
     const Plan brief = MakePlan(Central(OneUser(epsilon, 300))).value();
     const Plan lasting = MakePlan(Central(OneUser(epsilon, 1'000'000))).value();
-    EXPECT_EQ(brief.best().mechanism, v1::REWARD_RANDOMIZER);
-    EXPECT_EQ(lasting.best().mechanism, v1::COUNTER);
+    EXPECT_EQ(brief.best().mechanism, MechanismId::kRewardRandomizer);
+    EXPECT_EQ(lasting.best().mechanism, MechanismId::kCounter);
   }
 }
 
 // Measured (counter-crossing, d = 10, epsilon 1): the randomizer wins at 3000 events, the counter
 // at 10,000.
 TEST(Planner, CrossesWhereTheExperimentDoes) {
-  EXPECT_EQ(MakePlan(Central(OneUser(1, 3'000))).value().best().mechanism, v1::REWARD_RANDOMIZER);
-  EXPECT_EQ(MakePlan(Central(OneUser(1, 10'000))).value().best().mechanism, v1::COUNTER);
+  EXPECT_EQ(MakePlan(Central(OneUser(1, 3'000))).value().best().mechanism,
+            MechanismId::kRewardRandomizer);
+  EXPECT_EQ(MakePlan(Central(OneUser(1, 10'000))).value().best().mechanism, MechanismId::kCounter);
 }
 
 // The noise of a window shrinks with what is left to learn: less than both, however long.
 TEST(Planner, CentresWhatTheDeviceRandomizes) {
   for (const std::uint64_t events : {300u, 10'000u, 1'000'000u}) {
     const Plan plan = MakePlan(OneUser(1, events)).value();
-    EXPECT_EQ(plan.best().mechanism, v1::CENTRED_RANDOMIZER);
+    EXPECT_EQ(plan.best().mechanism, MechanismId::kCentredRandomizer);
     EXPECT_TRUE(plan.best().pure);
     EXPECT_LT(plan.best().noise, 0.2 * Of(plan, "randomizer (hybrid)").noise);
   }
@@ -136,16 +137,16 @@ TEST(Planner, BinaryRewardsAreRandomizedByOneBit) {
 // Ten users who are one share one counter; ten strangers gain nothing from sharing.
 TEST(Planner, ShapesCentralNoiseAcrossUsersWhoAreAlike) {
   PlanRequest request = OneUser(0.5, 2'000);
-  request.mode = v1::CENTRAL_REWARD;
+  request.mode = Mode::kCentralReward;
   request.coupling = EvenInfluence(10);
   request.prior_stddev = 1;
   const Plan alike = MakePlan(request).value();
-  EXPECT_EQ(alike.best().mechanism, v1::SHAPED_COUNTER);
+  EXPECT_EQ(alike.best().mechanism, MechanismId::kShapedCounter);
   EXPECT_LT(Of(alike, "shaped").predicted, 0.8 * Of(alike, "counter (blt)").predicted);
-  request.mode = v1::LOCAL_REWARD;
+  request.mode = Mode::kLocalReward;
   const Plan local = MakePlan(request).value();
   for (const PlanCandidate& candidate : local.candidates)
-    EXPECT_NE(candidate.mechanism, v1::SHAPED_COUNTER);
+    EXPECT_NE(candidate.mechanism, MechanismId::kShapedCounter);
 }
 
 TEST(Planner, WithoutDeltaOnlyPureMechanismsAreLeft) {

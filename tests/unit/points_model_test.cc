@@ -111,7 +111,7 @@ TEST_F(PointsModelTest, PlaysInFlightKeepTheirFactors) {
 
 TEST_F(PointsModelTest, LocalReportsCountByTheRandomizersValue) {
   const ModelSpec spec = PointsSpecOf("", kLocal);
-  EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kRewardRandomizer);
   const auto model = Open(spec);
   const auto policy = *MakePointsPolicy(spec);
   const RewardRandomizer randomizer = testing::RandomizerOf(spec.public_spec);

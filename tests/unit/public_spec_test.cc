@@ -10,6 +10,7 @@
 
 #include "common/base/sha256.h"
 #include "common/design/server_mechanism_table.h"
+#include "common/design/wire_messages.h"
 #include "tests/support/mechanisms.h"
 #include "tests/support/privacy_curves.h"
 #include "tests/support/status_matchers.h"
@@ -24,8 +25,8 @@ PublicSpec Local() {
   PublicSpec spec;
   spec.name = "ldp-colin";
   spec.dimension = 25;
-  spec.mode = v1::LOCAL_REWARD;
-  spec.mechanism = v1::REWARD_RANDOMIZER;
+  spec.mode = Mode::kLocalReward;
+  spec.mechanism = MechanismId::kRewardRandomizer;
   spec.epsilon = Epsilon{2};
   spec.unit_of_privacy = "event";
   spec.guarantee = "proven";
@@ -37,15 +38,15 @@ PublicSpec Local() {
 
 PublicSpec WithCounter() {
   PublicSpec spec = Local();
-  spec.mechanism = v1::COUNTER;
+  spec.mechanism = MechanismId::kCounter;
   spec.delta = Delta{1e-6};
-  spec.counter = CounterSpec{v1::HONAKER, 1000, 4000};
+  spec.counter = CounterSpec{CounterKind::kHonaker, 1000, 4000};
   return spec;
 }
 
 PublicSpec Central() {
   PublicSpec spec = WithCounter();
-  spec.mode = v1::CENTRAL_REWARD;
+  spec.mode = Mode::kCentralReward;
   return spec;
 }
 
@@ -65,7 +66,7 @@ PublicSpec NonPrivate() {
 
 TEST(PublicSpec, SurvivesTheWire) {
   for (const PublicSpec& spec : {Local(), WithCounter(), Central(), NonPrivate()}) {
-    const auto parsed = ParsePublicSpec(ToProto(spec));
+    const auto parsed = ParsePublicSpec(ToProto(spec).SerializeAsString());
     ASSERT_THAT(parsed, IsOk());
     EXPECT_EQ(parsed->PolicyHash(), spec.PolicyHash());
     EXPECT_EQ(ToProto(*parsed).SerializeAsString(), ToProto(spec).SerializeAsString());
@@ -118,8 +119,8 @@ TEST(PublicSpec, HashOfACounterIsFormat2) {
 
 PublicSpec Logistic() {
   PublicSpec spec = OncePerDecision(Local());
-  spec.mode = v1::LOCAL_CONTEXT;
-  spec.mechanism = v1::PRIVUNIT;
+  spec.mode = Mode::kLocalContext;
+  spec.mechanism = MechanismId::kPrivUnit;
   spec.context = ContextSpec{.grid_bits = 20, .parameters = Sha256Of("design")};
   spec.link = Link::kLogistic;
   return spec;
@@ -152,8 +153,8 @@ TEST(PublicSpec, HashBindsEveryField) {
       [](PublicSpec& s) { s.reward_range.min = -1; },
       [](PublicSpec& s) { s.reward_range.max = 2; },
       [](PublicSpec& s) { s.reward_binary = true; },
-      [](PublicSpec& s) { s.mode = v1::NON_PRIVATE; },
-      [](PublicSpec& s) { s.mechanism = v1::AUTO; },
+      [](PublicSpec& s) { s.mode = Mode::kNonPrivate; },
+      [](PublicSpec& s) { s.mechanism = MechanismId::kAuto; },
       [](PublicSpec& s) { s.epsilon = Epsilon{2.0000000000000004}; },
       [](PublicSpec& s) { s.delta = Delta{1e-9}; },
       [](PublicSpec& s) { s.unit_of_privacy = ""; },
@@ -170,16 +171,16 @@ TEST(PublicSpec, HashBindsEveryField) {
       },
       [](PublicSpec& s) { s.token_lifetime = absl::Hours(23); },
       [](PublicSpec& s) {
-        s.counter = CounterSpec{v1::BLT, 1, 2};
+        s.counter = CounterSpec{CounterKind::kBlt, 1, 2};
       },
       [](PublicSpec& s) {
-        s.counter = CounterSpec{v1::TREE, 1, 2};
+        s.counter = CounterSpec{CounterKind::kTree, 1, 2};
       },
       [](PublicSpec& s) {
-        s.counter = CounterSpec{v1::BLT, 2, 2};
+        s.counter = CounterSpec{CounterKind::kBlt, 2, 2};
       },
       [](PublicSpec& s) {
-        s.counter = CounterSpec{v1::BLT, 1, 3};
+        s.counter = CounterSpec{CounterKind::kBlt, 1, 3};
       },
   };
   std::vector<Sha256Digest> hashes = {Local().PolicyHash()};
@@ -198,20 +199,39 @@ TEST(PublicSpec, NegativeZeroHashesAsZero) {
   EXPECT_EQ(spec.PolicyHash(), Local().PolicyHash());
 }
 
+TEST(Kinds, NamesAreThoseOfTheWire) {
+  for (int number = -1; number <= v1::Mode_MAX + 1; ++number) {
+    EXPECT_EQ(ModeName(Mode{number}), v1::Mode_Name(static_cast<v1::Mode>(number)));
+  }
+  for (int number = -1; number <= v1::Mechanism_MAX + 1; ++number) {
+    EXPECT_EQ(MechanismName(MechanismId{number}),
+              v1::Mechanism_Name(static_cast<v1::Mechanism>(number)));
+  }
+  for (int number = v1::CounterKind_MIN + 1; number <= v1::CounterKind_MAX; ++number) {
+    const auto kind = CounterKindOf(number);
+    ASSERT_TRUE(kind.has_value());
+    EXPECT_EQ(NumberOf(*kind), number);
+    EXPECT_EQ(ServedName(*kind), v1::CounterKind_Name(static_cast<v1::CounterKind>(number)));
+  }
+  EXPECT_FALSE(CounterKindOf(0).has_value());
+  EXPECT_FALSE(CounterKindOf(v1::CounterKind_MAX + 1).has_value());
+}
+
 TEST(ParsePublicSpec, RefusesFieldsThatDoNotMatchTheHash) {
   v1::GetModelResponse response = ToProto(Local());
   response.set_epsilon(3);
-  EXPECT_THAT(ParsePublicSpec(response),
+  EXPECT_THAT(ParsePublicSpec(response.SerializeAsString()),
               StatusIs(absl::StatusCode::kFailedPrecondition, "policy_hash"));
   response = ToProto(Local());
   response.clear_policy_hash();
-  EXPECT_THAT(ParsePublicSpec(response), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(ParsePublicSpec(response.SerializeAsString()),
+              StatusIs(absl::StatusCode::kFailedPrecondition));
 }
 
 TEST(ParsePublicSpec, IgnoresThePosteriorVersion) {
   v1::GetModelResponse response = ToProto(Local());
   response.set_posterior_version(17);
-  EXPECT_THAT(ParsePublicSpec(response), IsOk());
+  EXPECT_THAT(ParsePublicSpec(response.SerializeAsString()), IsOk());
 }
 
 TEST(ParsePublicSpec, ChecksRangesAgain) {
@@ -242,7 +262,8 @@ TEST(ParsePublicSpec, ChecksRangesAgain) {
   for (const auto& [field, change] : rows) {
     v1::GetModelResponse response = ToProto(Local());
     change(response);
-    EXPECT_THAT(ParsePublicSpec(response), StatusIs(absl::StatusCode::kInvalidArgument, field))
+    EXPECT_THAT(ParsePublicSpec(response.SerializeAsString()),
+                StatusIs(absl::StatusCode::kInvalidArgument, field))
         << field;
   }
 }
@@ -263,7 +284,8 @@ TEST(ParsePublicSpec, ChecksTheCounterAgain) {
   for (const auto& [field, change] : rows) {
     v1::GetModelResponse response = ToProto(WithCounter());
     change(response);
-    EXPECT_THAT(ParsePublicSpec(response), StatusIs(absl::StatusCode::kInvalidArgument, field))
+    EXPECT_THAT(ParsePublicSpec(response.SerializeAsString()),
+                StatusIs(absl::StatusCode::kInvalidArgument, field))
         << field;
   }
 }
@@ -279,7 +301,7 @@ TEST(Mechanism, HasItsPartWhereItDraws) {
   EXPECT_NE(Device(WithCounter())->counter(), nullptr);
   EXPECT_EQ(Device(WithCounter())->rewards(), nullptr);
   PublicSpec central = Local();
-  central.mode = v1::CENTRAL_REWARD;
+  central.mode = Mode::kCentralReward;
   EXPECT_EQ(Device(central)->rewards(), nullptr);
   EXPECT_EQ(Device(central)->name(), "REWARD_RANDOMIZER");
   EXPECT_NE(testing::Made(central).public_spec.made->rewards(), nullptr);
@@ -298,7 +320,7 @@ TEST(Mechanism, OfAModelWithoutPrivacyHasNoName) {
 
 TEST(Mechanism, OfAnotherModeIsRefused) {
   PublicSpec spec = WithCounter();
-  spec.mode = v1::LOCAL_CONTEXT;
+  spec.mode = Mode::kLocalContext;
   EXPECT_THAT(MakeMechanism(spec), StatusIs(absl::StatusCode::kInvalidArgument, "model"));
 }
 
@@ -307,16 +329,16 @@ TEST(MechanismTable, HasARowForEachSide) {
   const auto served = ServerMechanisms();
   ASSERT_EQ(served.size(), policies.size());
   for (std::size_t i = 0; i < policies.size(); ++i) {
-    EXPECT_EQ(served[i].policy, &policies[i]) << v1::Mechanism_Name(policies[i].id);
-    EXPECT_NE(served[i].make, nullptr) << v1::Mechanism_Name(policies[i].id);
+    EXPECT_EQ(served[i].policy, &policies[i]) << MechanismName(policies[i].id);
+    EXPECT_NE(served[i].make, nullptr) << MechanismName(policies[i].id);
   }
 }
 
 TEST(MechanismTable, ADeviceMakesFromThePolicyWhatItDraws) {
   for (const MechanismRow& row : Mechanisms()) {
-    for (const v1::Mode mode : row.modes) {
+    for (const Mode mode : row.modes) {
       EXPECT_TRUE(row.make != nullptr || !ModeOf(mode).device_draws)
-          << v1::Mechanism_Name(row.id) << " of mode " << v1::Mode_Name(mode);
+          << MechanismName(row.id) << " of mode " << ModeName(mode);
     }
   }
 }
@@ -340,7 +362,7 @@ TEST(RewardCounter, ChargesOneReplacedRewardAndNoMoreThanAsked) {
 }
 
 TEST(RewardCounter, IsTheSameOnTheDevice) {
-  const auto parsed = ParsePublicSpec(ToProto(WithCounter()));
+  const auto parsed = ParsePublicSpec(ToProto(WithCounter()).SerializeAsString());
   ASSERT_THAT(parsed, IsOk());
   EXPECT_EQ(testing::DesignOf(*parsed).digest(), testing::DesignOf(WithCounter()).digest());
 }
@@ -352,7 +374,7 @@ TEST(RewardCounter, DependsOnEveryParameter) {
       [](PublicSpec& s) { s.reward_range.max = 1.5; },
       [](PublicSpec& s) { s.epsilon = Epsilon{1.5}; },
       [](PublicSpec& s) { s.delta = Delta{1e-7}; },
-      [](PublicSpec& s) { s.counter->kind = v1::BLT; },
+      [](PublicSpec& s) { s.counter->kind = CounterKind::kBlt; },
       [](PublicSpec& s) { s.counter->steps_max = 8192; },
   };
   for (const auto& change : changes) {

@@ -96,7 +96,8 @@ class RecommenderTest : public ::bandana::testing::ServiceTest {
     return request;
   }
   FakeModel& AddLocal() {
-    return registry_.Add(PrivateSpec("local", 2, v1::LOCAL_REWARD, v1::REWARD_RANDOMIZER));
+    return registry_.Add(
+        PrivateSpec("local", 2, Mode::kLocalReward, MechanismId::kRewardRandomizer));
   }
   v1::SubmitRequest SubmitOf(const FakeModel& model, std::vector<std::string> tokens) {
     v1::SubmitRequest request;
@@ -171,7 +172,7 @@ TEST_F(RecommenderTest, TheTokenCarriesTheRankThatSelectNamed) {
 // No value of a feature decides whether there is an event.
 TEST_F(RecommenderTest, JointModelsTakeArmsThatAreNotFiniteAsZeros) {
   ModelSpec spec = PlainSpec("joint", 2);
-  spec.public_spec.mode = v1::JOINT;
+  spec.public_spec.mode = Mode::kJoint;
   registry_.Add(spec);
   v1::SelectRequest request = Request({kNan, 1, 0, 0.5, 1, -kInf}, 3);
   request.set_model("joint");
@@ -184,13 +185,13 @@ TEST_F(RecommenderTest, JointModelsTakeArmsThatAreNotFiniteAsZeros) {
 
 TEST_F(RecommenderTest, ReportsAreUnrecordedWhereTheyAreHidden) {
   ModelSpec spec = PlainSpec("central", 2);
-  spec.public_spec.mode = v1::CENTRAL_REWARD;
+  spec.public_spec.mode = Mode::kCentralReward;
   registry_.Add(spec);
   spec.public_spec.name = "window";
   spec.public_spec.reward_window = RewardWindowSpec{.duration = absl::Minutes(1)};
   registry_.Add(spec);
   spec.public_spec.name = "plain";
-  spec.public_spec.mode = v1::NON_PRIVATE;
+  spec.public_spec.mode = Mode::kNonPrivate;
   registry_.Add(spec);
   EXPECT_TRUE(recommender_->KeepsReportsUnrecorded("window"));
   EXPECT_FALSE(recommender_->KeepsReportsUnrecorded("central"));

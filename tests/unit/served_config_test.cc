@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/design/planner/context_plan.h"
+#include "common/design/privacy_config.h"
 #include "common/promise/privacy_rules.h"
 
 namespace bandana::server {
@@ -33,8 +34,8 @@ ModelSpec Served(const std::string& privacy, const std::string& mode = "CENTRAL_
 
 TEST(ServedConfig, AutoTakesACounterForLongStreamsAtSmallEpsilon) {
   const ModelSpec spec = Served("epsilon: 0.5 delta: 1e-5 planned_events_per_user: 1000000");
-  EXPECT_EQ(spec.public_spec.mechanism, v1::COUNTER);
-  EXPECT_EQ(*spec.public_spec.counter, (CounterSpec{v1::EPOCHS, 1'000'000, 2'000'000}));
+  EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kCounter);
+  EXPECT_EQ(*spec.public_spec.counter, (CounterSpec{CounterKind::kEpochs, 1'000'000, 2'000'000}));
   EXPECT_EQ(spec.public_spec.delta, Delta{1e-5});
   // A stored configuration names the choice: a later planner does not change it.
   EXPECT_EQ(spec.config.privacy().mechanism(), v1::COUNTER);
@@ -45,13 +46,13 @@ TEST(ServedConfig, AutoTakesACounterForLongStreamsAtSmallEpsilon) {
 TEST(ServedConfig, AutoTakesWhatCanForgetWhereTheModelIsTo) {
   const ModelSpec spec = Served(
       "epsilon: 0.5 delta: 1e-5 planned_events_per_user: 1000000 } half_life { seconds: 3600");
-  EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kRewardRandomizer);
   EXPECT_THAT(spec.plan, HasSubstr("cannot forget: half_life"));
 }
 
 TEST(ServedConfig, AutoTakesTheRandomizerForShortStreams) {
   const ModelSpec spec = Served("epsilon: 0.5 delta: 1e-5 planned_events_per_user: 100");
-  EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kRewardRandomizer);
   EXPECT_EQ(spec.public_spec.delta, Delta{0});
   EXPECT_EQ(spec.config.privacy().mechanism(), v1::REWARD_RANDOMIZER);
   EXPECT_THAT(spec.plan, HasSubstr("* randomizer"));
@@ -60,7 +61,7 @@ TEST(ServedConfig, AutoTakesTheRandomizerForShortStreams) {
 TEST(ServedConfig, AutoCentresOnTheDevice) {
   for (const char* delta : {"", "delta: 1e-5"}) {
     const ModelSpec spec = Served(std::string("epsilon: 0.5 ") + delta, "LOCAL_REWARD");
-    EXPECT_EQ(spec.public_spec.mechanism, v1::CENTRED_RANDOMIZER);
+    EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kCentredRandomizer);
     EXPECT_EQ(spec.public_spec.delta, Delta{0});
     EXPECT_THAT(spec.plan, HasSubstr("* centred randomizer"));
   }
@@ -69,7 +70,7 @@ TEST(ServedConfig, AutoCentresOnTheDevice) {
 TEST(ServedConfig, AutoPerturbsContextsByTheLeastNoise) {
   for (const char* delta : {"", "delta: 1e-5"}) {
     const ModelSpec spec = Served(std::string("epsilon: 1 ") + delta, "LOCAL_CONTEXT");
-    EXPECT_EQ(spec.public_spec.mechanism, v1::PRIVUNIT);
+    EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kPrivUnit);
     EXPECT_EQ(spec.public_spec.delta, Delta{0});
     EXPECT_TRUE(spec.public_spec.context.has_value());
     EXPECT_EQ(spec.config.privacy().mechanism(), v1::PRIVUNIT);
@@ -84,7 +85,7 @@ TEST(ServedConfig, AutoPlansALogisticModelForWhatIsReported) {
       "reporting { one_per_decision: true ";
   const ModelSpec spec = Served("epsilon: 1 delta: 1e-5 " + logistic, "LOCAL_CONTEXT");
   EXPECT_EQ(spec.public_spec.link, Link::kLogistic);
-  EXPECT_EQ(spec.public_spec.mechanism, v1::PRIVUNIT);
+  EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kPrivUnit);
   EXPECT_THAT(spec.plan, HasSubstr("* privunit"));
   const auto plan = MakeContextPlan({.dimension = 2,
                                      .context_l2_max = 1,
@@ -103,7 +104,7 @@ TEST(ServedConfig, AutoRandomizesBinaryRewards) {
   const ModelSpec spec =
       Served("epsilon: 2 } reward_binary: true arms_max: 7 token_lifetime { seconds: 3600",
              "LOCAL_REWARD");
-  EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kRewardRandomizer);
   EXPECT_THAT(spec.plan, HasSubstr("* randomizer (one bit)"));
 }
 
@@ -111,12 +112,12 @@ TEST(ServedConfig, AutoKeepsTheCounterPolicyThatIsGiven) {
   const ModelSpec spec = Served(
       "epsilon: 0.5 delta: 1e-5 planned_events_per_user: 1000000 "
       "counter { kind: HONAKER steps_max: 5000000 }");
-  EXPECT_EQ(*spec.public_spec.counter, (CounterSpec{v1::HONAKER, 1'000'000, 5'000'000}));
+  EXPECT_EQ(*spec.public_spec.counter, (CounterSpec{CounterKind::kHonaker, 1'000'000, 5'000'000}));
 }
 
 TEST(ServedConfig, WithoutDeltaOnlyPureMechanismsAreLeft) {
   const ModelSpec spec = Served("epsilon: 0.5 planned_events_per_user: 1000000");
-  EXPECT_EQ(spec.public_spec.mechanism, v1::REWARD_RANDOMIZER);
+  EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kRewardRandomizer);
   EXPECT_THAT(spec.plan, HasSubstr("cannot be used: a counter's noise is Gaussian"));
 }
 

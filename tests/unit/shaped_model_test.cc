@@ -388,7 +388,7 @@ TEST(ShapedConfigTest, AutoNamesTheShapedCounterWhereItIsPredictedBest) {
   std::vector<ConfigError> errors;
   const auto spec = ParseServedModel(config, "", false, errors);
   ASSERT_TRUE(spec.has_value()) << (errors.empty() ? "" : errors[0].message);
-  EXPECT_EQ(spec->public_spec.mechanism, v1::SHAPED_COUNTER) << spec->plan;
+  EXPECT_EQ(spec->public_spec.mechanism, MechanismId::kShapedCounter) << spec->plan;
   EXPECT_EQ(spec->public_spec.counter->horizon, 1'000'000);
   EXPECT_THAT(spec->plan, HasSubstr("AUTO: shaped (blt)"));
 }

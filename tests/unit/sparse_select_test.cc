@@ -29,7 +29,7 @@ class SparseSelectTest : public ::bandana::testing::ServiceTest {
 
   static ModelSpec Spec() {
     ModelSpec spec = PlainSpec("m", kDimension);
-    spec.public_spec.mode = v1::JOINT;
+    spec.public_spec.mode = Mode::kJoint;
     spec.public_spec.feature_l2_max = 1e6;
     spec.sparse.emplace();
     spec.config.mutable_sparse();

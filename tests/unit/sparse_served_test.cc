@@ -500,7 +500,7 @@ TEST(SparseConfigTest, RefusesWhatHasNoProofOrNoRoom) {
 
 TEST(SparseConfigTest, DefaultsFollowTheFeaturesAndThePrior) {
   const ModelSpec spec = SpecOf(SparseText(kOnce, "epsilon: 2 delta: 1e-5", ""));
-  EXPECT_EQ(spec.public_spec.mechanism, v1::SPARSE_RELEASE);
+  EXPECT_EQ(spec.public_spec.mechanism, MechanismId::kSparseRelease);
   EXPECT_EQ(spec.public_spec.guarantee, "proven");
   EXPECT_EQ(spec.sparse->sparsity, 10);
   EXPECT_EQ(spec.sparse->context_abs_max, 0.5);

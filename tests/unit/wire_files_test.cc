@@ -10,6 +10,7 @@
 #include "common/design/files/graph_proto.h"
 #include "common/design/files/group_names.h"
 #include "common/design/files/users_tsv.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/field_checks.h"
 #include "tests/support/status_matchers.h"
 
@@ -245,7 +246,7 @@ TEST(GraphFromProto, RefusesAKindItDoesNotKnowAndAFile) {
 TEST(Duration, SurvivesTheWire) {
   for (const absl::Duration d : {absl::ZeroDuration(), absl::Milliseconds(1500), absl::Hours(720),
                                  absl::Nanoseconds(1), -absl::Milliseconds(1500)}) {
-    EXPECT_THAT(DurationFromProto(DurationToProto(d)), IsOkAndHolds(d));
+    EXPECT_THAT(DurationOf(FromProto(ToProto(d))), IsOkAndHolds(d));
   }
 }
 
@@ -259,7 +260,7 @@ TEST(Duration, RefusesWhatIsNoDuration) {
   for (const auto& bad :
        {make(1, -1), make(-1, 1), make(0, 1'000'000'000), make(0, -1'000'000'000),
         make(315'576'000'001, 0), make(std::numeric_limits<std::int64_t>::min(), 0)}) {
-    EXPECT_THAT(DurationFromProto(bad), StatusIs(kInvalid, "not a valid duration"));
+    EXPECT_THAT(DurationOf(FromProto(bad)), StatusIs(kInvalid, "not a valid duration"));
   }
 }
 

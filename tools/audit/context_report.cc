@@ -30,8 +30,8 @@ class Device {
     spec.name = "audit";
     spec.dimension = 2;
     spec.reward_range = {-1, 1};
-    spec.mode = v1::LOCAL_CONTEXT;
-    spec.mechanism = v1::PRIVUNIT;
+    spec.mode = Mode::kLocalContext;
+    spec.mechanism = MechanismId::kPrivUnit;
     spec.epsilon = claim.epsilon;
     BANDANA_ASSIGN_OR_RETURN(spec.made, MakeMechanism(spec));
     BANDANA_ASSIGN_OR_RETURN(const PrivUnit privunit,

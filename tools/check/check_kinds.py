@@ -15,7 +15,7 @@ import cpp_source
 import source_tree
 
 # Limits of the tree. Lower them when it has fewer.
-BRANCHES_MAX = 27
+BRANCHES_MAX = 26
 FILES_MAX = 11
 
 FOLDERS = ("common/", "server/", "client/", "tools/", "research/")
@@ -25,7 +25,6 @@ SELF = ("common/mechanisms/", "common/promise/mechanisms/", "common/design/mecha
 # Files that are tables of the kinds, one row each: they are allowed to ask.
 TABLES = {
     "common/promise/mechanism_table.cc",  # mechanism, mode -> its rules and what makes it
-    "common/promise/mechanism_rules.cc",  # what the rows of that table ask of a configuration
     "common/promise/mode.cc",  # mode -> who sees what, and what it asks of a policy
     "common/design/coupling_table.cc",  # coupling -> how it is parsed and named
     "common/design/planner/choice_table.cc",  # mode, family -> what AUTO weighs
@@ -41,13 +40,13 @@ _SPEC = r"\b(?:\w*spec_?|spec\(\)|model|out|p)(?:\.|->)"
 
 # Name of the kind -> how code asks for it. Matched on conditions, without comments and strings.
 KINDS = {
-    "mode": r"\bv1::(?:NON_PRIVATE|LOCAL_REWARD|CENTRAL_REWARD|JOINT|LOCAL_CONTEXT|MODE_UNSPECIFIED)\b"
+    "mode": r"\bv1::(?:NON_PRIVATE|LOCAL_REWARD|CENTRAL_REWARD|JOINT|LOCAL_CONTEXT|MODE_UNSPECIFIED)\b|\bMode::k\w+"
             r"|\bIs(?:Local|Central|Private|Joint)Mode\(|\b(?:ClosesWindows|HidesReports)\(|\bScope::k(?:Local|Central|NonPrivate)\b"
             r"|\bHidesContexts\(|(?:\.|->)(?:is_private|device_draws|server_draws|contexts_on_device)\b|\bhides(?:_\w+)?\b(?!\()"
             r"|(?:\.|->)(?:central|windowed|counts_on_device|draws_noise|drawn_on_device)\(\)|\b(?:central|local|windowed)_" + _ASKED,
     "mechanism": r"\bRankedBy::k\w+|\bform(?:\.|->)by_id\b"
                  r"|\bReportForm::k\w+|\buses_windows\(\)|\bv1::(?:AUTO|MECHANISM_UNSPECIFIED|REWARD_RANDOMIZER|COUNTER|CENTRED_RANDOMIZER|SHAPED_COUNTER"
-                 r"|POOLED_COUNTER|PRIVUNIT|JOINT_GAUSSIAN|SPARSE_RELEASE)\b"
+                 r"|POOLED_COUNTER|PRIVUNIT|JOINT_GAUSSIAN|SPARSE_RELEASE)\b|\bMechanismId::k\w+"
                  r"|\b(?:IsShaped|HasRandomizer)\(|\bDebits::k\w+|\brule\.(?:pure|counter)\b|\brule->counter\b"
                  r"|\b(?:ContextMechanismKind|RandomizerKind)::k\w+|\bKind::k(?:Randomizer|Centred|Counter|Shaped)\b"
                  r"|(?:\.|->)(?:rewards|counter|joint|randomizer|contexts|sparse)\(\)" + _ASKED + r"|(?:\.|->)shaped\(\)"

@@ -29,12 +29,12 @@ ALLOWED = {
     "common/json": ["common/base"],
     "common/accounting": ["common/base"],
     "common/mechanisms": ["common/base", "common/random", "common/accounting"],
-    "common/features": ["common/base", "proto"],
+    "common/features": ["common/base"],
     # A posterior and arms -> a ranking, on both sides.
     "common/ranking": ["common/base", "common/linalg"],
     # A model's policy and its mechanism, on both sides.
     "common/promise": ["common/base", "common/random", "common/accounting", "common/mechanisms", "common/features",
-                       "common/ranking", "proto"],
+                       "common/ranking"],
     # The learners.
     "common/bandits": ["common/base", "common/linalg", "common/random", "common/accounting", "common/mechanisms", "common/ranking"],
     # A model's whole configuration, on the server.
@@ -83,7 +83,8 @@ ALLOWED = {
                             "server/ops/config", "server/ops/observation"],
     "client/include": [],
     # The device without I/O or threads.
-    "client/core": ["common/accounting", "common/base", "common/mechanisms", "common/promise", "common/random"],
+    "client/core": ["common/accounting", "common/base", "common/features", "common/mechanisms", "common/promise", "common/random",
+                    "common/ranking"],
     "client/src/base": ["common/base", "common/channel", "client/core", "client/include", "proto"],
     "client/src/store": SHARED + ["client/core", "common/sqlite", "client/include", "client/src/base"],
     "client/src/privacy": SHARED + ["client/core", "client/include", "client/src/base", "client/src/store"],
@@ -133,9 +134,9 @@ PLAIN_TOOLS = {"tools/fleet", "tools/import"}
 # All that the device's core may include from outside the tree, itself or by way of a header: what WebAssembly without threads has, and
 # the part of Abseil that client/core/stand_in stands in for.
 CORE_INCLUDES = {"absl/status/status.h", "absl/status/statusor.h", "absl/strings/cord.h", "absl/strings/str_cat.h", "absl/strings/string_view.h",
-                 "absl/time/time.h", "algorithm", "array", "bit", "cmath", "compare", "concepts", "cstddef", "cstdint", "cstdio", "cstdlib",
+                 "absl/time/time.h", "algorithm", "array", "bit", "charconv", "cmath", "compare", "concepts", "cstddef", "cstdint", "cstdio", "cstdlib",
                  "cstring", "functional", "iterator", "limits", "map", "memory", "optional", "set", "span", "string", "string.h", "string_view",
-                 "tuple", "type_traits", "utility", "variant", "vector"}
+                 "tuple", "type_traits", "unordered_map", "utility", "variant", "vector"}
 
 
 def room_of(path):

@@ -13,8 +13,8 @@ namespace {
 
 std::string CounterText(const std::optional<CounterSpec>& counter) {
   if (!counter) return "";
-  return absl::StrFormat("counter %s, tuned to %d steps, at most %d\n",
-                         v1::CounterKind_Name(counter->kind), counter->horizon, counter->steps_max);
+  return absl::StrFormat("counter %s, tuned to %d steps, at most %d\n", ServedName(counter->kind),
+                         counter->horizon, counter->steps_max);
 }
 
 std::string LinkText(Link link) {
@@ -26,7 +26,8 @@ std::string LinkText(Link link) {
 }  // namespace
 
 absl::StatusOr<std::string> Explain(const v1::ModelDescription& description) {
-  BANDANA_ASSIGN_OR_RETURN(const PublicSpec policy, ParsePublicSpec(description.model()));
+  BANDANA_ASSIGN_OR_RETURN(const PublicSpec policy,
+                           ParsePublicSpec(description.model().SerializeAsString()));
   const Mechanism& mechanism = *policy.made;
   BANDANA_ASSIGN_OR_RETURN(const std::string planned, ExplainChoice(policy, description.config()));
   return absl::StrCat(policy.name, ": ", mechanism.InForce(policy), CounterText(policy.counter),

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/design/wire_messages.h"
 #include "common/features/encoder.h"
 
 namespace bandana {
@@ -23,7 +24,7 @@ absl::StatusOr<Struct> ObjectIn(const Struct& from, const std::string& name,
   const auto member = from.fields().find(name);
   if (member == from.fields().end()) return Struct();
   if (member->second.kind_case() == Value::kStructValue) return member->second.struct_value();
-  return InvalidArgument(path, ": must be an object, got ", ShowValue(member->second));
+  return InvalidArgument(path, ": must be an object, got ", ShowValue(FromProto(member->second)));
 }
 
 std::string EntriesText(const FeatureSchema& schema, std::span<const double> x) {
@@ -52,7 +53,8 @@ absl::StatusOr<std::string> ExplainFeatures(const FeatureSchema& schema, std::st
   log.Begin(ValueRule::kOpen, schema.fields().size());
   BANDANA_ASSIGN_OR_RETURN(const Struct values, ObjectIn(example, "context", "context"));
   EncodedContext context;
-  BANDANA_RETURN_IF_ERROR(EncodeContext(schema, values, {.list = "context"}, log, context));
+  BANDANA_RETURN_IF_ERROR(
+      EncodeContext(schema, FromProto(values), {.list = "context"}, log, context));
   std::string text =
       absl::StrFormat("dimension %d, every block times %.6f\n", schema.dimension(), schema.scale());
   const auto d = static_cast<std::size_t>(schema.dimension());
@@ -62,17 +64,18 @@ absl::StatusOr<std::string> ExplainFeatures(const FeatureSchema& schema, std::st
     const std::string place = absl::StrCat("arms[", i, "]");
     const Value& arm = arms->second.list_value().values(i);
     if (arm.kind_case() != Value::kStructValue) {
-      return InvalidArgument(place, ": must be an object, got ", ShowValue(arm));
+      return InvalidArgument(place, ": must be an object, got ", ShowValue(FromProto(arm)));
     }
     BANDANA_ASSIGN_OR_RETURN(const Struct features,
                              ObjectIn(arm.struct_value(), "features", place + ".features"));
     const ValuePath path{.list = "arms", .index = i, .member = "features"};
-    BANDANA_RETURN_IF_ERROR(EncodeArm(schema, features, path, log, row));
+    BANDANA_RETURN_IF_ERROR(EncodeArm(schema, FromProto(features), path, log, row));
     Join(schema, context, row, x);
     const auto id = arm.struct_value().fields().find("id");
-    absl::StrAppend(&text, place,
-                    id == arm.struct_value().fields().end() ? "" : " " + ShowValue(id->second),
-                    "\n", EntriesText(schema, x));
+    absl::StrAppend(
+        &text, place,
+        id == arm.struct_value().fields().end() ? "" : " " + ShowValue(FromProto(id->second)), "\n",
+        EntriesText(schema, x));
   }
   for (const std::string& note : log.notes()) absl::StrAppend(&text, "note: ", note, "\n");
   return text;

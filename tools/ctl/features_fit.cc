@@ -14,6 +14,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/design/wire_messages.h"
 #include "common/features/fields.h"
 #include "common/features/schema.h"
 #include "common/features/value_log.h"
@@ -74,7 +75,7 @@ void TakeList(const google::protobuf::ListValue& list, Seen& seen) {
   }
   ++seen.lists;
   for (const Value& element : list.values()) {
-    if (const auto text = TextOf(element, digits)) {
+    if (const auto text = TextOf(FromProto(element), digits)) {
       ++seen.texts[std::string(*text)];
     } else {
       seen.mixed = true;
@@ -187,7 +188,7 @@ absl::Status TakePart(const Struct& example, const std::string& part, Fields& fi
   const auto object = example.fields().find(part);
   if (object == example.fields().end()) return absl::OkStatus();
   if (object->second.kind_case() != Value::kStructValue) {
-    return InvalidArgument(part, ": must be an object, got ", ShowValue(object->second));
+    return InvalidArgument(part, ": must be an object, got ", ShowValue(FromProto(object->second)));
   }
   for (const auto& [name, value] : object->second.struct_value().fields()) {
     Take(value, fields[name]);
@@ -198,9 +199,10 @@ absl::Status TakePart(const Struct& example, const std::string& part, Fields& fi
 // Why the schema would be refused; "": it would not.
 std::string Mistake(const v1::FeatureSchema& schema) {
   std::string first;
-  FeatureSchema::Make(schema, 1, kDimensionMax, [&](std::string_view, std::string message) {
-    if (first.empty()) first = std::move(message);
-  });
+  FeatureSchema::Make(FromProto(schema), 1, kDimensionMax,
+                      [&](std::string_view, std::string message) {
+                        if (first.empty()) first = std::move(message);
+                      });
   return first;
 }
 

@@ -33,7 +33,7 @@ void ModelWatch::OnModel(const Answer& answer, const v1::GetModelResponse& respo
   if (options_.kept != nullptr) {
     options_.kept->Put(KeptAnswers::kModel, response.SerializeAsString());
   }
-  const auto spec = ParsePublicSpec(response);
+  const auto spec = ParsePublicSpec(response.SerializeAsString());
   if (spec.ok() && spec->PolicyHash() == options_.spec.PolicyHash()) {
     epoch_ = response.epoch();
     return;

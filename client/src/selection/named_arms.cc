@@ -58,6 +58,31 @@ Struct ToStruct(const Features& features) {
   return values;
 }
 
+namespace {
+
+struct ToNamed {
+  NamedValue operator()(double value) const { return NamedValue::Number(value); }
+  NamedValue operator()(bool value) const { return NamedValue::Flag(value); }
+  NamedValue operator()(const std::string& value) const { return NamedValue::Text(value); }
+  template <typename Element>
+  NamedValue operator()(const std::vector<Element>& values) const {
+    std::vector<NamedValue> list;
+    for (const Element& value : values) list.push_back((*this)(value));
+    return NamedValue::List(std::move(list));
+  }
+};
+
+// Views of the features, which outlive them.
+NamedValues ValuesOf(const Features& features) {
+  NamedValues values;
+  for (const auto& [name, value] : features.values()) {
+    values.emplace_back(name, std::visit(ToNamed{}, value));
+  }
+  return values;
+}
+
+}  // namespace
+
 absl::StatusOr<EncodedArms> EncodeHere(const PublicSpec& spec, const Arms& arms) {
   const FeatureSchema* const schema = spec.features.get();
   if (schema == nullptr) {
@@ -67,17 +92,16 @@ absl::StatusOr<EncodedArms> EncodeHere(const PublicSpec& spec, const Arms& arms)
   ValueLog log;
   log.Begin(ModeOf(spec.mode).values, schema->fields().size());
   EncodedContext context;
-  const Struct none;
-  BANDANA_RETURN_IF_ERROR(EncodeContext(*schema,
-                                        arms.context == nullptr ? none : ToStruct(*arms.context),
-                                        {.list = "context"}, log, context));
+  BANDANA_RETURN_IF_ERROR(
+      EncodeContext(*schema, arms.context == nullptr ? NamedValues() : ValuesOf(*arms.context),
+                    {.list = "context"}, log, context));
   const auto d = static_cast<std::size_t>(schema->dimension());
   EncodedArms encoded;
   encoded.features.resize(arms.named.size() * d);
   std::vector<double> row(d);
   for (std::size_t i = 0; i < arms.named.size(); ++i) {
     const ValuePath path{.list = "arms", .index = static_cast<int>(i), .member = "features"};
-    BANDANA_RETURN_IF_ERROR(EncodeArm(*schema, ToStruct(arms.named[i].features), path, log, row));
+    BANDANA_RETURN_IF_ERROR(EncodeArm(*schema, ValuesOf(arms.named[i].features), path, log, row));
     Join(*schema, context, row, std::span(encoded.features).subspan(i * d, d));
   }
   encoded.notes = log.notes();

@@ -13,7 +13,7 @@ class Arms final : public DrawnFamily {
   Choice choice() const override { return Choice::kDraw; }
   Scope scope() const override {
     return {.plural = "models of arms",
-            .modes = {v1::NON_PRIVATE, v1::LOCAL_REWARD},
+            .modes = {Mode::kNonPrivate, Mode::kLocalReward},
             .keeps = "their policies are proven for counts of all events",
             .own_choice = "their own policy draws the arm, and learns from its probability"};
   }

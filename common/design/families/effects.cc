@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/design/families/families.h"
 #include "common/design/files/group_names.h"
+#include "common/design/wire_messages.h"
 
 namespace bandana {
 namespace {
@@ -37,7 +38,7 @@ class Effects final : public Family {
   std::string_view name() const override { return "effects"; }
   Scope scope() const override {
     return {.plural = "models of effects",
-            .modes = {v1::NON_PRIVATE, v1::LOCAL_REWARD, v1::CENTRAL_REWARD},
+            .modes = {Mode::kNonPrivate, Mode::kLocalReward, Mode::kCentralReward},
             .keeps = "their beliefs are learnt in one pass, without sums that could fade"};
   }
   Defaults defaults(const RewardRange& range) const override {
@@ -262,7 +263,7 @@ void ParseEffectsFamily(const v1::ModelConfig& config, const FileSource& files, 
       "users_max", given.users_max() == 0 ? kUsersDefault : given.users_max(), 1, kUsersMax));
   out.pairs_max = checks.Count(
       "pairs_max", given.pairs_max() == 0 ? kPairsDefault : given.pairs_max(), 1, kPairsMax);
-  out.free_after = given.has_free_after() ? checks.Span("free_after", given.free_after(),
+  out.free_after = given.has_free_after() ? checks.Span("free_after", FromProto(given.free_after()),
                                                         absl::ZeroDuration(), kFreeAfterMax)
                                           : kFreeAfterDefault;
   spec.config.mutable_effects()->clear_users_file();

@@ -16,7 +16,7 @@ class Points final : public DrawnFamily {
   Choice choice() const override { return Choice::kPoint; }
   Scope scope() const override {
     return {.plural = "models of points",
-            .modes = {v1::NON_PRIVATE, v1::LOCAL_REWARD},
+            .modes = {Mode::kNonPrivate, Mode::kLocalReward},
             .keeps = "their plays follow one path of gradients, of which no event can fade",
             .own_choice = "their own policy draws the point"};
   }

@@ -15,7 +15,7 @@ class Sparse final : public Family {
   std::string_view name() const override { return "sparse"; }
   Scope scope() const override {
     return {.plural = "sparse models",
-            .modes = {v1::JOINT},
+            .modes = {Mode::kJoint},
             .dimension_max = kSparseDimensionMax,
             .keeps = "each estimate is released once, of one episode by itself"};
   }

@@ -35,9 +35,9 @@ class Joint final : public ServerMechanism {
 
 MadeServerMechanism MakeJoint(const ModelSpec& model) {
   const PublicSpec& spec = model.public_spec;
-  if (spec.counter->kind != v1::EPOCHS && spec.counter->kind != v1::BLT) {
+  if (spec.counter->kind != CounterKind::kEpochs && spec.counter->kind != CounterKind::kBlt) {
     return InvalidArgument("kind must be EPOCHS or BLT in mode JOINT, got ",
-                           v1::CounterKind_Name(spec.counter->kind));
+                           ServedName(spec.counter->kind));
   }
   BANDANA_ASSIGN_OR_RETURN(JointCounter counter,
                            JointCounter::Create({.dimension = spec.dimension,
@@ -45,7 +45,7 @@ MadeServerMechanism MakeJoint(const ModelSpec& model) {
                                                  .reward_abs_max = spec.reward_range.abs_max(),
                                                  .epsilon = spec.epsilon,
                                                  .delta = spec.delta,
-                                                 .kind = FromProto(spec.counter->kind),
+                                                 .kind = spec.counter->kind,
                                                  .horizon = spec.counter->horizon,
                                                  .step_cap = spec.counter->steps_max}));
   return std::make_shared<Joint>(std::move(counter));

@@ -57,7 +57,7 @@ MadeServerMechanism MakeShaped(const ModelSpec& spec, Root (*root)(const Couplin
 }  // namespace
 
 void CheckShapedModel(const ModelSpec& spec, const FieldChecks& checks) {
-  const std::string name = v1::Mechanism_Name(spec.public_spec.mechanism);
+  const std::string name = MechanismName(spec.public_spec.mechanism);
   if (GraphOf(spec.config) == nullptr) {
     checks.Add("privacy.mechanism", absl::StrCat(name, " is for colin and goblin models"));
     return;

@@ -17,7 +17,7 @@ namespace bandana {
 namespace {
 
 struct ChoiceRow {
-  std::vector<v1::Mode> modes;
+  std::vector<Mode> modes;
   std::string_view family;
   absl::StatusOr<PlannedMechanism> (*choose)(const ModelSpec& spec);  // nullptr: there is one
   absl::StatusOr<std::string> (*explain)(const PublicSpec& policy, const v1::ModelConfig& config);
@@ -39,19 +39,19 @@ absl::StatusOr<std::string> OnlyOne(const PublicSpec&, const v1::ModelConfig& co
 
 const std::vector<ChoiceRow>& Rows() {
   static const auto& rows = *new std::vector<ChoiceRow>{
-      {{v1::LOCAL_REWARD, v1::CENTRAL_REWARD}, "linear", ChooseForRewards, ExplainRewards},
-      {{v1::LOCAL_REWARD}, "arms", nullptr, OnlyOne},
-      {{v1::LOCAL_REWARD}, "points", nullptr, OnlyOne},
-      {{v1::LOCAL_REWARD, v1::CENTRAL_REWARD}, "effects", nullptr, OnlyOne},
-      {{v1::JOINT}, "linear", ChooseJointCounter, OfConfig<ExplainJointCounter>},
-      {{v1::JOINT}, "sparse", nullptr, OfConfig<ExplainSparse>},
-      {{v1::LOCAL_CONTEXT}, "linear", ChooseForContexts, OfConfig<ExplainContexts>},
+      {{Mode::kLocalReward, Mode::kCentralReward}, "linear", ChooseForRewards, ExplainRewards},
+      {{Mode::kLocalReward}, "arms", nullptr, OnlyOne},
+      {{Mode::kLocalReward}, "points", nullptr, OnlyOne},
+      {{Mode::kLocalReward, Mode::kCentralReward}, "effects", nullptr, OnlyOne},
+      {{Mode::kJoint}, "linear", ChooseJointCounter, OfConfig<ExplainJointCounter>},
+      {{Mode::kJoint}, "sparse", nullptr, OfConfig<ExplainSparse>},
+      {{Mode::kLocalContext}, "linear", ChooseForContexts, OfConfig<ExplainContexts>},
   };
   return rows;
 }
 
 // nullptr: nothing is chosen for models without privacy, or families that the mode is not for.
-const ChoiceRow* FindRow(v1::Mode mode, const v1::ModelConfig& config) {
+const ChoiceRow* FindRow(Mode mode, const v1::ModelConfig& config) {
   for (const ChoiceRow& row : Rows()) {
     if (row.family == CouplingOf(config).family().name() &&
         std::find(row.modes.begin(), row.modes.end(), mode) != row.modes.end()) {

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/design/privacy_config.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/context_reports.h"
 #include "common/promise/privacy_rules.h"
 
@@ -26,7 +28,7 @@ ContextPlanRequest ContextRequestOf(const ModelSpec& spec) {
 absl::StatusOr<PlannedMechanism> ChooseForContexts(const ModelSpec& spec) {
   BANDANA_ASSIGN_OR_RETURN(const ContextPlan plan, MakeContextPlan(ContextRequestOf(spec)));
   PlannedMechanism planned{.privacy = spec.config.privacy()};
-  planned.privacy.set_mechanism(MechanismOf(plan.best().kind));
+  planned.privacy.set_mechanism(ToProto(MechanismOf(plan.best().kind)));
   planned.text = absl::StrCat("AUTO: ", ToAbsl(ContextMechanismName(plan.best().kind)), "\n",
                               ExplainContextPlan(plan));
   return planned;

@@ -97,17 +97,18 @@ ContextCandidate Candidate(const ContextPlanRequest& request, ContextMechanismKi
 
 struct KindRow {
   std::string_view name;
-  v1::Mechanism mechanism;
+  MechanismId mechanism;
 };
 // By kind.
-constexpr KindRow kKinds[] = {{"privunit", v1::PRIVUNIT}, {"gaussian", v1::JOINT_GAUSSIAN}};
+constexpr KindRow kKinds[] = {{"privunit", MechanismId::kPrivUnit},
+                              {"gaussian", MechanismId::kJointGaussian}};
 
 const KindRow& RowOf(ContextMechanismKind kind) { return kKinds[static_cast<int>(kind)]; }
 
 }  // namespace
 
 std::string_view ContextMechanismName(ContextMechanismKind kind) { return RowOf(kind).name; }
-v1::Mechanism MechanismOf(ContextMechanismKind kind) { return RowOf(kind).mechanism; }
+MechanismId MechanismOf(ContextMechanismKind kind) { return RowOf(kind).mechanism; }
 
 absl::StatusOr<ContextPlan> MakeContextPlan(const ContextPlanRequest& request) {
   BANDANA_RETURN_IF_ERROR(Check(request));

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "bandana/v1/config.pb.h"
 #include "common/accounting/types.h"
 #include "common/bandits/context_statistics.h"
+#include "common/promise/kinds.h"
 
 namespace bandana {
 
@@ -30,7 +30,7 @@ struct ContextPlanRequest {
 enum class ContextMechanismKind { kPrivUnit, kGaussian };
 // "privunit", "gaussian".
 std::string_view ContextMechanismName(ContextMechanismKind kind);
-v1::Mechanism MechanismOf(ContextMechanismKind kind);
+MechanismId MechanismOf(ContextMechanismKind kind);
 
 struct ContextCandidate {
   ContextMechanismKind kind = ContextMechanismKind::kPrivUnit;

@@ -8,7 +8,7 @@
 #include "common/bandits/joint/joint_choice.h"
 #include "common/base/status.h"
 #include "common/design/planner/reward_choice.h"
-#include "common/promise/counter_options.h"
+#include "common/design/privacy_config.h"
 #include "common/promise/privacy_rules.h"
 
 namespace bandana {
@@ -41,7 +41,7 @@ absl::StatusOr<PlannedMechanism> ChooseJointCounter(const ModelSpec& spec) {
       predictions.begin(), predictions.end(),
       [](const JointPrediction& a, const JointPrediction& b) { return a.error < b.error; });
   PlannedMechanism choice{.privacy = spec.config.privacy()};
-  NameCounter(p.mechanism, ToProto(predictions.front().kind), planned, choice.privacy);
+  NameCounter(p.mechanism, predictions.front().kind, planned, choice.privacy);
   choice.text = absl::StrFormat(
       "AUTO: counter (%s) of contexts and rewards\njoint privacy, epsilon %g, delta %g, d = %d, %d "
       "events planned\n",

@@ -130,7 +130,7 @@ PlanCandidate Randomizer(const PlanRequest& request, const std::vector<double>& 
 // noise from that share: one pass over time, each step's noise that of its begin.
 PlanCandidate Centred(const PlanRequest& request, const std::vector<double>& spectrum) {
   PlanCandidate candidate{
-      .mechanism = v1::CENTRED_RANDOMIZER, .name = "centred randomizer", .pure = true};
+      .mechanism = MechanismId::kCentredRandomizer, .name = "centred randomizer", .pure = true};
   const auto randomizer = RewardRandomizer::Create({request.epsilon, request.rewards, false});
   if (!randomizer.ok()) return Excluded(candidate, randomizer.status());
   if (request.rewards_binary) {
@@ -159,7 +159,7 @@ PlanCandidate Centred(const PlanRequest& request, const std::vector<double>& spe
 
 PlanCandidate Counter(const PlanRequest& request, const std::vector<double>& spectrum,
                       CounterKind kind) {
-  PlanCandidate candidate{.counter = kind, .mechanism = v1::COUNTER};
+  PlanCandidate candidate{.counter = kind, .mechanism = MechanismId::kCounter};
   candidate.name = absl::StrFormat("counter (%s)", ToAbsl(CounterKindName(kind)));
   const auto options = CounterOptionsFor(request, kind);
   if (!options.ok()) return Excluded(candidate, options.status());
@@ -208,8 +208,9 @@ class ShapedError {
 };
 
 PlanCandidate Shaped(const PlanRequest& request) {
-  PlanCandidate candidate{
-      .mechanism = v1::SHAPED_COUNTER, .users = request.coupling->nodes(), .name = "shaped (blt)"};
+  PlanCandidate candidate{.mechanism = MechanismId::kShapedCounter,
+                          .users = request.coupling->nodes(),
+                          .name = "shaped (blt)"};
   std::vector<ShapedError> errors;
   double all = 0;
   for (const CouplingComponent& component : request.coupling->components()) {
@@ -248,7 +249,7 @@ using CoupledPrediction = PlanCandidate (*)(const PlanRequest& request);
 
 // Mechanisms that can run besides the counters, where devices draw and where the server does.
 struct ScopeRow {
-  v1::Mode mode;
+  Mode mode;
   const char* name;
   std::span<const OwnPrediction> own;
   std::span<const CoupledPrediction> of_coupled_users;
@@ -257,11 +258,11 @@ constexpr OwnPrediction kLocalOwn[] = {Randomizer, Centred};
 constexpr OwnPrediction kCentralOwn[] = {Randomizer};
 constexpr CoupledPrediction kCentralCoupled[] = {Shaped};
 constexpr ScopeRow kScopes[] = {
-    {v1::LOCAL_REWARD, "local", kLocalOwn, {}},
-    {v1::CENTRAL_REWARD, "central", kCentralOwn, kCentralCoupled},
+    {Mode::kLocalReward, "local", kLocalOwn, {}},
+    {Mode::kCentralReward, "central", kCentralOwn, kCentralCoupled},
 };
 
-const ScopeRow* FindScope(v1::Mode mode) {
+const ScopeRow* FindScope(Mode mode) {
   const auto* const row = std::find_if(std::begin(kScopes), std::end(kScopes),
                                        [mode](const ScopeRow& one) { return one.mode == mode; });
   return row == std::end(kScopes) ? nullptr : row;

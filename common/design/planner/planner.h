@@ -8,20 +8,20 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "bandana/v1/config.pb.h"
 #include "common/accounting/types.h"
 #include "common/bandits/coupling.h"
 #include "common/mechanisms/counters/counter_design.h"
 #include "common/mechanisms/counters/counter_kind.h"
 #include "common/mechanisms/reward_range.h"
+#include "common/promise/kinds.h"
 
 namespace bandana {
 
 // The facts that the choice depends on. Public configuration only.
 struct PlanRequest {
-  v1::Mode mode = v1::LOCAL_REWARD;  // or CENTRAL_REWARD
-  int dimension = 0;                 // [1, kDimensionMax]
-  double feature_l2_max = 1;         // L, > 0
+  Mode mode = Mode::kLocalReward;  // or CENTRAL_REWARD
+  int dimension = 0;               // [1, kDimensionMax]
+  double feature_l2_max = 1;       // L, > 0
   RewardRange rewards;
   bool rewards_binary = false;
   double reward_stddev = 1;              // sigma_r, > 0
@@ -34,7 +34,7 @@ struct PlanRequest {
 
 struct PlanCandidate {
   CounterKind counter = CounterKind::kBlt;  // of counters
-  v1::Mechanism mechanism = v1::REWARD_RANDOMIZER;
+  MechanismId mechanism = MechanismId::kRewardRandomizer;
   int users = 1;      // whose events are in one stream together
   std::string name;   // "randomizer (hybrid)", "counter (blt)"
   bool pure = false;  // epsilon alone, no delta

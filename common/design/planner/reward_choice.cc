@@ -5,8 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/design/privacy_config.h"
 #include "common/design/server_mechanism_table.h"
-#include "common/promise/counter_options.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/model_rules.h"
 #include "common/promise/privacy_rules.h"
 
@@ -17,7 +18,7 @@ namespace {
 bool IsServed(const ModelSpec& spec, const PlanCandidate& candidate) {
   std::vector<ConfigError> errors;
   ServerRowOf(candidate.mechanism, spec.public_spec.mode).check(spec, FieldChecks(errors));
-  return errors.empty() && ToProto(candidate.counter) != v1::COUNTER_KIND_UNSPECIFIED;
+  return errors.empty() && NumberOf(candidate.counter) != 0;
 }
 
 // Whether it forgets where the model is to.
@@ -43,11 +44,11 @@ void ExcludeUnserved(const ModelSpec& spec, Plan& plan) {
 // Names the choice in the configuration.
 v1::Privacy Named(const PlanCandidate& choice, std::uint64_t planned, v1::Privacy privacy) {
   if (choice.pure) {
-    privacy.set_mechanism(choice.mechanism);
+    privacy.set_mechanism(ToProto(choice.mechanism));
     privacy.clear_counter();
     return privacy;
   }
-  NameCounter(choice.mechanism, ToProto(choice.counter),
+  NameCounter(choice.mechanism, choice.counter,
               std::min(static_cast<std::uint64_t>(choice.users) * planned, kCounterStepsMax),
               privacy);
   return privacy;
@@ -90,11 +91,11 @@ absl::StatusOr<std::string> ExplainRewards(const PublicSpec& policy,
   return absl::StrCat("planned, users taken as independent:\n", ExplainPlan(plan));
 }
 
-void NameCounter(v1::Mechanism mechanism, v1::CounterKind kind, std::uint64_t planned,
+void NameCounter(MechanismId mechanism, CounterKind kind, std::uint64_t planned,
                  v1::Privacy& privacy) {
-  privacy.set_mechanism(mechanism);
+  privacy.set_mechanism(ToProto(mechanism));
   v1::CounterPolicy& counter = *privacy.mutable_counter();
-  if (counter.kind() == v1::COUNTER_KIND_UNSPECIFIED) counter.set_kind(kind);
+  if (counter.kind() == v1::COUNTER_KIND_UNSPECIFIED) counter.set_kind(ToProto(kind));
   if (counter.horizon() == 0) counter.set_horizon(planned);
   if (counter.steps_max() == 0) {
     counter.set_steps_max(std::min(2 * std::max(planned, counter.horizon()), kCounterStepsMax));

@@ -26,7 +26,7 @@ absl::StatusOr<std::string> ExplainRewards(const PublicSpec& policy, const v1::M
 
 // Names a counter, with what the configuration leaves open tuned to the events of one stream. Room
 // for twice the planned events costs little: S^2 grows with the logarithm of the cap.
-void NameCounter(v1::Mechanism mechanism, v1::CounterKind kind, std::uint64_t planned,
+void NameCounter(MechanismId mechanism, CounterKind kind, std::uint64_t planned,
                  v1::Privacy& privacy);
 
 }  // namespace bandana

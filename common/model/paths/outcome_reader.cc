@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/design/wire_messages.h"
 #include "common/promise/mechanism.h"
 
 namespace bandana {
@@ -57,7 +58,7 @@ class DrawnRewards final : public OutcomeReader {
     const auto read = rewards_.Read(
         {.output = *report.output, .whole_range = report.whole_range, .window = report.window},
         reward_stddev_);
-    if (const auto* reason = std::get_if<v1::RejectReason>(&read)) return *reason;
+    if (const auto* reason = std::get_if<RejectReason>(&read)) return ToProto(*reason);
     const auto& event = std::get<RewardEvent>(read);
     return ReadReward{.event = family_.Weigh(event), .place = event.place};
   }

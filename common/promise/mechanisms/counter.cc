@@ -8,7 +8,7 @@ namespace {
 
 class Counter final : public Mechanism {
  public:
-  Counter(const MechanismRow& row, v1::Mode mode, RewardCounter part)
+  Counter(const MechanismRow& row, Mode mode, RewardCounter part)
       : Mechanism(row, mode), part_(std::move(part)) {}
 
   std::optional<PrivacyCost> cost() const override {

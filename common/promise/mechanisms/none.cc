@@ -7,7 +7,7 @@ namespace {
 
 class None final : public Mechanism {
  public:
-  None(const MechanismRow& row, v1::Mode mode) : Mechanism(row, mode) {}
+  None(const MechanismRow& row, Mode mode) : Mechanism(row, mode) {}
 
   std::string name() const override { return ""; }
   std::string_view guarantee() const override { return ""; }
@@ -16,7 +16,7 @@ class None final : public Mechanism {
   std::string InForce(const PublicSpec& spec) const override {
     return absl::StrCat(Line(spec), ", no mechanism\n");
   }
-  std::string Line(const PublicSpec& spec) const override { return v1::Mode_Name(spec.mode); }
+  std::string Line(const PublicSpec& spec) const override { return ModeName(spec.mode); }
 };
 
 }  // namespace

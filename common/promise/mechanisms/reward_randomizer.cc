@@ -42,9 +42,8 @@ class WholeRange : public RewardReports {
     return randomizer_.Randomize(reward, bits);
   }
 
-  std::variant<RewardEvent, v1::RejectReason> Read(const RewardReport& report,
-                                                   double) const override {
-    if (report.whole_range || report.output >= outputs()) return v1::OUTPUT_OUT_OF_RANGE;
+  std::variant<RewardEvent, RejectReason> Read(const RewardReport& report, double) const override {
+    if (report.whole_range || report.output >= outputs()) return RejectReason::kOutputOutOfRange;
     return WholeEvent(report.output);
   }
 
@@ -80,11 +79,11 @@ class Windowed final : public WholeRange {
   }
   // PROOF: centred_randomizer end
 
-  std::variant<RewardEvent, v1::RejectReason> Read(const RewardReport& report,
-                                                   double reward_stddev) const override {
-    if (report.output >= outputs()) return v1::OUTPUT_OUT_OF_RANGE;
+  std::variant<RewardEvent, RejectReason> Read(const RewardReport& report,
+                                               double reward_stddev) const override {
+    if (report.output >= outputs()) return RejectReason::kOutputOutOfRange;
     if (report.whole_range) return WholeEvent(report.output);
-    if (IsWholeRange(report.window)) return v1::TOKEN_INVALID;
+    if (IsWholeRange(report.window)) return RejectReason::kTokenInvalid;
     const RewardRange unit{.min = -1, .max = 1};
     return RewardEvent{.value = randomizer().ValueIn(*report.window, report.output),
                        .scale = EventScale(randomizer(), *report.window, reward_stddev),

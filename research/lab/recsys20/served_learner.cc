@@ -10,6 +10,7 @@
 #include "common/design/files/graph_proto.h"
 #include "common/design/planner/planner.h"
 #include "common/design/planner/served_config.h"
+#include "common/design/wire_messages.h"
 #include "research/lab/host.h"
 
 namespace bandana::lab {
@@ -80,21 +81,13 @@ void SetPrivacy(const World& world, const LearnerOptions& options, const ServedM
 // A user's counter of each kind, best predicted first.
 absl::StatusOr<ServedMechanism> BestCounter(const World& world, const LearnerOptions& options,
                                             const ServedMechanism& asked) {
-  static constexpr std::pair<CounterKind, v1::CounterKind> kServed[] = {
-      {CounterKind::kBlt, v1::BLT},
-      {CounterKind::kEpochs, v1::EPOCHS},
-      {CounterKind::kHonaker, v1::HONAKER},
-      {CounterKind::kTree, v1::TREE}};
   BANDANA_ASSIGN_OR_RETURN(const PlanRequest request, PlanRequestOf(world, options));
   BANDANA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(request));
   for (const PlanCandidate& candidate : plan.candidates) {
-    if (candidate.mechanism != asked.id || !candidate.excluded.empty()) continue;
-    for (const auto& [kind, served] : kServed) {
-      if (kind != candidate.counter) continue;
-      ServedMechanism chosen = asked;
-      chosen.counter = served;
-      return chosen;
-    }
+    if (ToProto(candidate.mechanism) != asked.id || !candidate.excluded.empty()) continue;
+    ServedMechanism chosen = asked;
+    chosen.counter = ToProto(candidate.counter);
+    if (chosen.counter != v1::COUNTER_KIND_UNSPECIFIED) return chosen;
   }
   return InvalidArgument("no counter can be used: ", plan.candidates.back().excluded);
 }
@@ -143,7 +136,7 @@ absl::StatusOr<PlanRequest> PlanRequestOf(const World& world, const LearnerOptio
   const EnvironmentInfo& info = world.info();
   const Tuning tuning = world.TuningOf(options.family, options.epsilon);
   PlanRequest request;
-  request.mode = RowOf(options.scope).mode;
+  request.mode = FromProto(RowOf(options.scope).mode);
   request.dimension = info.dimension;
   request.feature_l2_max = info.feature_l2_max;
   request.rewards = EnforcedRange(world, options);

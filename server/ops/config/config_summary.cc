@@ -7,9 +7,9 @@
 #include "absl/strings/str_format.h"
 #include "common/base/status.h"
 #include "common/design/coupling_table.h"
+#include "common/design/features_config.h"
 #include "common/design/server_mechanism.h"
 #include "common/promise/event_rule.h"
-#include "common/promise/features_policy.h"
 #include "common/ranking/policies/selection_rule.h"
 
 namespace bandana::server {
@@ -54,7 +54,7 @@ std::string ModelSummary(const ModelSpec& spec) {
   const auto line = [&](std::string_view name, const std::string& value) {
     absl::StrAppendFormat(&text, "  %-10s %s\n", std::string(name), value);
   };
-  line("mode", absl::StrCat(v1::Mode_Name(out.mode), ": ", ToAbsl(out.made->mode().words)));
+  line("mode", absl::StrCat(ModeName(out.mode), ": ", ToAbsl(out.made->mode().words)));
   for (const auto& [name, value] : spec.mechanism->Summary(spec)) line(name, value);
   line("coupling", CouplingOf(spec.config).words(spec));
   line("users", UserNodesOf(spec).Words(spec));

@@ -13,6 +13,7 @@
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/model_rules.h"
 #include "server/service/access/jwt_keys.h"
 
@@ -213,8 +214,8 @@ TlsSpec ParseTls(const v1::TlsConfig& config, std::string_view folder, absl::Tim
   }
   spec.reload_interval = kReloadInterval;
   if (config.has_reload_interval()) {
-    spec.reload_interval =
-        checks.Span("reload_interval", config.reload_interval(), absl::Seconds(1), absl::Hours(24));
+    spec.reload_interval = checks.Span("reload_interval", FromProto(config.reload_interval()),
+                                       absl::Seconds(1), absl::Hours(24));
   }
   if (spec.files.certificate_file.empty() || spec.files.private_key_file.empty()) return spec;
   TlsMaterial material;

@@ -15,6 +15,7 @@
 #include "common/design/files/arms_tsv.h"
 #include "common/design/files/users_tsv.h"
 #include "common/design/planner/served_config.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/field_checks.h"
 #include "common/promise/mode.h"
 #include "server/log/postgresql/pg_connection.h"
@@ -116,17 +117,17 @@ ConnectionLimits ParseConnections(const v1::ServerLimits& limits, const FieldChe
                      limits.connections_per_address_per_second_max(), 1, kArrivalsPerSecondMaxMax));
   }
   if (limits.has_http_idle_timeout()) {
-    parsed.http_idle = checks.Span("http_idle_timeout", limits.http_idle_timeout(),
+    parsed.http_idle = checks.Span("http_idle_timeout", FromProto(limits.http_idle_timeout()),
                                    absl::Seconds(1), absl::Hours(1));
   }
   if (limits.has_grpc_idle_timeout()) {
-    parsed.grpc_idle = checks.Span("grpc_idle_timeout", limits.grpc_idle_timeout(),
+    parsed.grpc_idle = checks.Span("grpc_idle_timeout", FromProto(limits.grpc_idle_timeout()),
                                    absl::Seconds(1), absl::Hours(24));
   }
   if (limits.has_keepalive_interval_min()) {
     parsed.keepalive_interval_min =
-        checks.Span("keepalive_interval_min", limits.keepalive_interval_min(), absl::Seconds(1),
-                    absl::Hours(1));
+        checks.Span("keepalive_interval_min", FromProto(limits.keepalive_interval_min()),
+                    absl::Seconds(1), absl::Hours(1));
   }
   parsed.close_floods = !limits.keep_flooding_connections();
   const double refusals = limits.refusals_per_connection_max();
@@ -276,8 +277,8 @@ void ParseTokens(const v1::TokenConfig& tokens, std::string_view folder, ServerS
     spec.token_rotation_interval = std::max(longest, kRotationInterval);
     return;
   }
-  spec.token_rotation_interval = checks.Span("rotation_interval", tokens.rotation_interval(),
-                                             absl::Hours(1), absl::Hours(720));
+  spec.token_rotation_interval = checks.Span(
+      "rotation_interval", FromProto(tokens.rotation_interval()), absl::Hours(1), absl::Hours(720));
   if (spec.token_rotation_interval < longest) {
     checks.Add("rotation_interval",
                absl::StrCat("must be at least the longest token_lifetime of a model, ",
@@ -305,7 +306,8 @@ std::shared_ptr<const LogEngine> ParseLog(const v1::LogConfig& config, std::stri
   if (!given.key_file().empty()) settings.key_file = ResolvePath(given.key_file(), folder);
   if (settings.holder.empty()) settings.holder = NameOfServer(data_dir);
   if (given.has_lease()) {
-    settings.lease = inside.Span("lease", given.lease(), absl::Seconds(2), absl::Minutes(5));
+    settings.lease =
+        inside.Span("lease", FromProto(given.lease()), absl::Seconds(2), absl::Minutes(5));
   }
   return MakePgEngine(std::move(settings));
 }
@@ -411,12 +413,12 @@ std::optional<ServerSpec> ParseServerConfig(const v1::ServerConfig& config, std:
   }
   spec.fixed = FixedPart(config);
   if (config.has_drain_delay()) {
-    spec.drain_delay =
-        checks.Span("drain_delay", config.drain_delay(), absl::ZeroDuration(), absl::Seconds(60));
+    spec.drain_delay = checks.Span("drain_delay", FromProto(config.drain_delay()),
+                                   absl::ZeroDuration(), absl::Seconds(60));
   }
   if (config.has_clock_ahead_max()) {
-    spec.clock_ahead_max = checks.Span("clock_ahead_max", config.clock_ahead_max(), absl::Hours(1),
-                                       absl::Hours(87600));
+    spec.clock_ahead_max = checks.Span("clock_ahead_max", FromProto(config.clock_ahead_max()),
+                                       absl::Hours(1), absl::Hours(87600));
   }
   if (found.empty()) return spec;
   errors.insert(errors.end(), found.begin(), found.end());

@@ -65,7 +65,7 @@ ModelView ViewOf(const ServedModel& model, const EffectLooks& looks) {
   const v1::GetStatsResponse stats = model.Stats();
   ModelView view;
   view.name = spec.name;
-  view.mode = v1::Mode_Name(spec.mode);
+  view.mode = ModeName(spec.mode);
   view.mechanism = spec.made->name();
   view.guarantee = spec.guarantee;
   view.plain_names = LimitsOf(spec.mode).plain_names.empty();

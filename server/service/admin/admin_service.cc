@@ -18,6 +18,7 @@
 #include "common/design/coupling_message.h"
 #include "common/design/planner/served_config.h"
 #include "common/design/user_nodes.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/field_checks.h"
 #include "server/service/admin/admin_streams.h"
 #include "server/service/admin/config_update.h"

@@ -7,6 +7,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/design/wire_messages.h"
 #include "common/features/encoder.h"
 #include "common/promise/model_rules.h"
 
@@ -45,8 +46,8 @@ absl::Status FillFeatures(const v1::Arm& arm, HostedModel& model, std::vector<do
   ValueLog log;
   log.Begin(ValueRule::kOpen, schema->fields().size());
   features.resize(static_cast<std::size_t>(schema->dimension()));
-  BANDANA_RETURN_IF_ERROR(
-      EncodeArm(*schema, arm.named_features(), {.list = "named_features"}, log, features));
+  BANDANA_RETURN_IF_ERROR(EncodeArm(*schema, FromProto(arm.named_features()),
+                                    {.list = "named_features"}, log, features));
   model.CountValues(log.counts());
   return absl::OkStatus();
 }

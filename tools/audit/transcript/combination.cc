@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/design/planner/served_config.h"
+#include "common/design/wire_messages.h"
 #include "common/promise/privacy_rules.h"
 #include "google/protobuf/text_format.h"
 
@@ -263,7 +264,7 @@ std::string ModeOf(const Model& model) {
 }
 bool HidesContextsOf(const Model& model) {
   v1::Mode mode = v1::MODE_UNSPECIFIED;
-  return v1::Mode_Parse(ModeOf(model), &mode) && HidesContexts(mode);
+  return v1::Mode_Parse(ModeOf(model), &mode) && HidesContexts(FromProto(mode));
 }
 
 Combination Through(const Model& model, bool window, bool raw) {

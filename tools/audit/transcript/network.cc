@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "common/base/status.h"
+#include "common/design/wire_messages.h"
 
 namespace bandana::audit {
 namespace {
