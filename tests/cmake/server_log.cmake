@@ -52,6 +52,8 @@ bandana_test(NAME hosted_model_property_test SRCS property/hosted_model_property
 bandana_test(NAME model_kill_test SRCS fault/model_kill_test.cc DEPS ${model_deps} LABELS fault TIMEOUT 300)
 bandana_test(NAME model_damage_test SRCS fault/model_damage_test.cc DEPS ${model_deps} LABELS fault)
 bandana_test(NAME log_writer_test SRCS unit/log_writer_test.cc DEPS ${model_deps})
+bandana_test(NAME admission_property_test SRCS property/admission_property_test.cc DEPS ${model_deps}
+  LABELS property TIMEOUT 300)
 bandana_test(NAME admission_parts_test SRCS unit/admission_parts_test.cc DEPS ${model_deps})
 bandana_test(NAME report_gate_test SRCS unit/report_gate_test.cc DEPS ${model_deps})
 bandana_test(NAME event_path_test SRCS unit/event_path_test.cc DEPS ${model_deps} bandana::random)

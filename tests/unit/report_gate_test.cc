@@ -25,7 +25,7 @@ class ReportGateTest : public ::testing::Test {
   void Start() {
     options_.cells = &cells_;
     gate_ = std::make_unique<ReportGate>(options_, users_, counters_, [](const LogPosition&) {});
-    gate_->Restore({.time = kStart});
+    gate_->Restore({.facts = {.time = kStart}});
   }
   Admission Judge(const Record& record) {
     batch_ = {};

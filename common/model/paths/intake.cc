@@ -62,21 +62,20 @@ class Windows : public EventIntake {
   absl::Status Close(const SeenPath& path, const CloseRecord& record,
                      const Applying& to) const override {
     OpenWindows& windows = to.state.windows;
-    to.state.time = record.now;
     const absl::Time through = record.early ? absl::InfiniteFuture() : record.now;
-    OpenWindow window;
     for (const ClosedWindow& closed : record.windows) {
-      if (!windows.TakeDue(through, window) || window.id != closed.id ||
-          !std::isfinite(closed.reward)) {
+      const auto due = windows.TakeDue(through);
+      if (!due || due->second.id != closed.id || !std::isfinite(closed.reward)) {
         return DataLoss("windows close that are not the next ones");
       }
+      const OpenWindow& window = due->second;
       if (window.node < 0) continue;  // its user was deleted
       BANDANA_RETURN_IF_ERROR(
           path.Use({.node = window.node, .features = window.features, .keys = window.keys},
                    closed.reward, to));
     }
     const bool all = record.windows.size() < kClosedWindowsMax;
-    if (all && windows.next_close() <= through && !windows.all().empty()) {
+    if (all && windows.next_close() <= through && !windows.empty()) {
       return DataLoss("a window does not close with the others");
     }
     return absl::OkStatus();

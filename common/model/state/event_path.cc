@@ -32,7 +32,7 @@ struct EventPath::Taker {
   absl::Status operator()(const DecisionRecord& r) { return path.TakeDecision(r, to); }
   absl::Status operator()(const OutcomeRecord& r) { return path.TakeOutcome(r, to); }
   absl::Status operator()(const CloseRecord& r) {
-    to.state.deleted.DropDue(r.now);
+    to.state.Pass(r.now);
     return path.TakeClose(r, to);
   }
   absl::Status operator()(const ShownRecord& r) { return path.TakeShown(r, to); }
@@ -49,13 +49,12 @@ struct EventPath::Taker {
     return to.state.ledger.Add(to.position.sequence, r);
   }
   absl::Status operator()(const TimeRecord& r) {
-    to.state.time = r.now;
-    to.state.deleted.DropDue(r.now);
+    to.state.Pass(r.now);
     return to.state.windows.next_close() <= r.now ? FormerWindows() : absl::OkStatus();
   }
   absl::Status operator()(const ClockRecord& r) {
     if (r.ahead < absl::ZeroDuration()) return DataLoss("an entry sets the clock back");
-    to.state.ahead = r.ahead;
+    to.state.Take(r);
     return absl::OkStatus();
   }
   absl::Status operator()(const DeleteRecord& r) { return path.TakeDelete(r, to); }
@@ -105,10 +104,9 @@ absl::Status EventPath::TakeGraph(const GraphRecord& record, const Applying& to)
 
 absl::Status EventPath::TakeEpoch(const EpochRecord& record, const Applying& to) const {
   ModelState& state = to.state;
-  if (!state.windows.all().empty()) return FormerWindows();
+  if (!state.windows.empty()) return FormerWindows();
   CloseStreams(state);
-  state.deleted.Clear();
-  state.epoch = record.epoch;
+  state.Take(record);
   state.events_at_epoch = EventsIn(to.sink);
   return absl::OkStatus();
 }
@@ -134,11 +132,7 @@ absl::Status EventPath::TakeDelete(const DeleteRecord& record, const Applying& t
       return DataLoss("a deleted user has node ", user.node, ", the model has ", to.sink.nodes());
     }
   }
-  const EpochEvents events = EpochEventsOf(state, EventsIn(to.sink));
-  for (const DeletedUser& user : record.users) {
-    const std::uint64_t counted = user.node >= 0 ? events.InEpoch(user.node) : 0;
-    BANDANA_RETURN_IF_ERROR(state.deleted.Add(record, user, counted));
-  }
+  BANDANA_RETURN_IF_ERROR(state.Take(record, EpochEventsOf(state, EventsIn(to.sink))));
   // Those of this entry alone: who was deleted before may have come back, with open decisions.
   state.windows.Empty([&](const OpenWindow& window) {
     const auto key = UserOf("", PackedKeys::OfBytes(window.keys));

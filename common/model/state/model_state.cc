@@ -7,36 +7,13 @@
 
 namespace bandana {
 
-void OpenWindows::Open(Key key, OpenWindow window) {
-  keys_[window.id] = key;
-  windows_.emplace(key, std::move(window));
-}
-
-OpenWindow* OpenWindows::Find(const DecisionId& id) {
-  const auto key = keys_.find(id);
-  return key == keys_.end() ? nullptr : &windows_.at(key->second);
-}
-
-bool OpenWindows::TakeDue(absl::Time now, OpenWindow& window) {
-  const auto first = windows_.begin();
-  if (first == windows_.end() || first->first.first > now) return false;
-  window = std::move(first->second);
-  keys_.erase(window.id);
-  windows_.erase(first);
-  return true;
-}
-
 void OpenWindows::Empty(absl::FunctionRef<bool(const OpenWindow&)> goes) {
-  for (auto& [key, window] : windows_) {
-    if (window.node < 0 || !goes(window)) continue;
+  ForEach([&](const Key&, OpenWindow& window) {
+    if (window.node < 0 || !goes(window)) return;
     window.node = -1;
     window.features.assign(window.features.size(), '\0');
     window.keys.clear();
-  }
-}
-
-absl::Time OpenWindows::next_close() const {
-  return windows_.empty() ? absl::InfiniteFuture() : windows_.begin()->first.first;
+  });
 }
 
 absl::Status ModelState::Apply(const LogEntry& entry, const EventPath& path, UserIndex& users,

@@ -2,16 +2,12 @@
 // the same entries give the same state, whoever reads them and when.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -20,15 +16,15 @@
 #include "common/model/entries/records.h"
 #include "common/model/entries/user_index.h"
 #include "common/model/state/central_streams.h"
-#include "common/model/state/deleted_users.h"
 #include "common/model/state/event_path.h"
 #include "common/model/state/event_sink.h"
-#include "common/model/state/fading.h"
 #include "common/model/state/held_contexts.h"
 #include "common/model/state/ledger.h"
 #include "common/model/state/local_streams.h"
+#include "common/model/state/log_facts.h"
 #include "common/model/state/sparse_stream.h"
 #include "common/model/state/user_shape.h"
+#include "common/model/state/window_order.h"
 
 namespace bandana {
 
@@ -41,34 +37,16 @@ struct OpenWindow {
   std::string keys;      // models of effects: its key parts, 8 bytes each
 };
 
-// Open windows in order of their close, then of their decision's log entry. Not thread-safe.
-class OpenWindows {
+class OpenWindows : public WindowOrder<OpenWindow> {
  public:
-  using Key = std::pair<absl::Time, std::uint64_t>;  // close, sequence of the decision
-
-  void Open(Key key, OpenWindow window);
-  // nullptr when there is none with this id.
-  OpenWindow* Find(const DecisionId& id);
-  // Removes and returns the first one that closes at or before `now`.
-  bool TakeDue(absl::Time now, OpenWindow& window);
-  absl::Time next_close() const;  // InfiniteFuture when none is open
-  const std::map<Key, OpenWindow>& all() const { return windows_; }
   // Takes node, features and keys of the windows for which `goes` holds: their places stay, so that
   // they close in the same order.
   void Empty(absl::FunctionRef<bool(const OpenWindow&)> goes);
-
- private:
-  std::map<Key, OpenWindow> windows_;
-  absl::flat_hash_map<DecisionId, Key> keys_;
 };
 
 // Not thread-safe.
-struct ModelState {
+struct ModelState : LogFacts {
   LogPosition position;
-  std::uint64_t epoch = 1;
-  absl::Time time = absl::UnixEpoch();  // of the last time entry
-  absl::Duration ahead;                 // of the wall clock, as the last entry of it says
-  Fading fading;
   std::string graph;  // serialized v1::Graph in force; empty = the configuration's
   std::vector<std::uint64_t> events_at_epoch;  // of each node, when the epoch began
   std::optional<UserShape> shape;  // one counter over all users: from its first entry on
@@ -79,10 +57,6 @@ struct ModelState {
   SparseStream sparse;                        // sparse models
   std::shared_ptr<EffectsPosterior> effects;  // models of effects: the blocks
   HeldContexts held;                          // of events that no release covers yet
-  DeletedUsers deleted;
-
-  // The newest time that an entry told; UnixEpoch: none did.
-  absl::Time newest_time() const { return std::max(time, fading.time()); }
 
   // Applies the entry at position.sequence + 1. `sink`: a StatisticsSink, or a learner of the path.
   // Errors: DATA_LOSS the entry does not parse; as EventPath::Apply.

@@ -38,9 +38,9 @@ absl::Status WindowTable::Restore(const OpenWindows& open, std::span<const Cell>
       held_one.owner = OwnerOf(window.node, window.keys);
       held_one.dropped = window.node < 0;
       if (held_one.dropped) held_one.value = {};  // a former version left it in the cell
-      Put(key, held_one);
+      windows_.Open(key, held_one);
     } else if (const auto value = former.find(window.id); value != former.end()) {
-      Put(key, {.id = window.id, .value = value->second});
+      windows_.Open(key, {.id = window.id, .value = value->second});
     } else {
       return DataLoss("the open decision of log entry ", key.second, " has no cell");
     }
@@ -52,19 +52,14 @@ absl::Status WindowTable::Restore(const OpenWindows& open, std::span<const Cell>
   return absl::OkStatus();
 }
 
-void WindowTable::Put(const Key& key, const Window& window) {
-  keys_[window.id] = key;
-  windows_[key] = window;
-}
-
 std::uint64_t WindowTable::Open(absl::Time close, const DecisionId& id, const WindowValue& value,
                                 std::uint64_t owner) {
-  BANDANA_CHECK(!keys_.contains(id));
-  const Key key(close, order_++);
+  BANDANA_CHECK(Find(id) == nullptr);
+  const WindowOrder<Window>::Key key(close, order_++);
   const bool reused = !free_.empty();
   const std::uint64_t slot = reused ? free_.back() : slots_++;
   if (reused) free_.pop_back();
-  Put(key, {.id = id, .value = value, .slot = slot, .owner = owner});
+  windows_.Open(key, {.id = id, .value = value, .slot = slot, .owner = owner});
   undo_.push_back({.key = key, .before = std::nullopt, .reused = reused, .slot = slot});
   return slot;
 }
@@ -72,54 +67,40 @@ std::uint64_t WindowTable::Open(absl::Time close, const DecisionId& id, const Wi
 std::vector<const WindowTable::Window*> WindowTable::Of(
     const absl::flat_hash_set<std::uint64_t>& owners) const {
   std::vector<const Window*> found;
-  for (const auto& [key, window] : windows_) {
+  for (const auto& [key, window] : windows_.all()) {
     if (!window.dropped && owners.contains(window.owner)) found.push_back(&window);
   }
   return found;
 }
 
 void WindowTable::Drop(const absl::flat_hash_set<std::uint64_t>& owners) {
-  for (auto& [key, window] : windows_) {
-    if (window.dropped || !owners.contains(window.owner)) continue;
+  windows_.ForEach([&](const auto& key, Window& window) {
+    if (window.dropped || !owners.contains(window.owner)) return;
     undo_.push_back({.key = key, .before = window});
     window.dropped = true;
     window.value = {};
-  }
-}
-
-const WindowTable::Window* WindowTable::Find(const DecisionId& id) const {
-  const auto key = keys_.find(id);
-  return key == keys_.end() ? nullptr : &windows_.at(key->second);
+  });
 }
 
 void WindowTable::Set(const DecisionId& id, const WindowValue& value) {
-  const Key key = keys_.at(id);
-  Window& window = windows_.at(key);
-  undo_.push_back({.key = key, .before = window});
+  Window& window = *windows_.Find(id);
+  undo_.push_back({.key = windows_.KeyOf(id), .before = window});
   window.value = value;
 }
 
 std::optional<WindowTable::Window> WindowTable::TakeDue(absl::Time now) {
-  const auto first = windows_.begin();
-  if (first == windows_.end() || first->first.first > now) return std::nullopt;
-  Window window = first->second;
-  undo_.push_back({.key = first->first, .before = window});
+  const auto due = windows_.TakeDue(now);
+  if (!due) return std::nullopt;
+  const auto& [key, window] = *due;
+  undo_.push_back({.key = key, .before = window});
   if (window.slot) free_.push_back(*window.slot);
-  keys_.erase(window.id);
-  windows_.erase(first);
   return window;
-}
-
-absl::Time WindowTable::next_close() const {
-  return windows_.empty() ? absl::InfiniteFuture() : windows_.begin()->first.first;
 }
 
 void WindowTable::Rollback() {
   for (auto change = undo_.rbegin(); change != undo_.rend(); ++change) {
-    const auto now = windows_.find(change->key);
     if (!change->before) {  // it was opened
-      keys_.erase(now->second.id);
-      windows_.erase(now);
+      windows_.Remove(change->key);
       if (change->reused) {
         free_.push_back(change->slot);
       } else {
@@ -128,8 +109,8 @@ void WindowTable::Rollback() {
       continue;
     }
     // It was set, or taken; then its slot was the last one that became free.
-    if (now == windows_.end() && change->before->slot) free_.pop_back();
-    Put(change->key, *change->before);
+    if (!windows_.all().contains(change->key) && change->before->slot) free_.pop_back();
+    windows_.Open(change->key, *change->before);
   }
   undo_.clear();
 }

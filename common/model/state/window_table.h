@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -27,7 +26,6 @@ std::uint64_t OwnerOf(int node, std::string_view keys);
 // Rollback. Not thread-safe.
 class WindowTable {
  public:
-  using Key = OpenWindows::Key;  // the second part orders decisions as the log does
   struct Window {
     DecisionId id{};
     WindowValue value;
@@ -50,31 +48,29 @@ class WindowTable {
   // Drops them: nothing that was reported is held any more. They close like all others.
   void Drop(const absl::flat_hash_set<std::uint64_t>& owners);
   // nullptr when no such decision is open.
-  const Window* Find(const DecisionId& id) const;
+  const Window* Find(const DecisionId& id) const { return windows_.Find(id); }
   // When the decision becomes an event. Requires Find(id).
-  absl::Time CloseOf(const DecisionId& id) const { return keys_.at(id).first; }
+  absl::Time CloseOf(const DecisionId& id) const { return windows_.KeyOf(id).first; }
   // Requires Find(id).
   void Set(const DecisionId& id, const WindowValue& value);
   // Takes the first one that closes at or before `now`.
   std::optional<Window> TakeDue(absl::Time now);
-  absl::Time next_close() const;  // InfiniteFuture when none is open
+  absl::Time next_close() const { return windows_.next_close(); }
   bool empty() const { return windows_.empty(); }
-  const std::map<Key, Window>& all() const { return windows_; }
+  const std::map<WindowOrder<Window>::Key, Window>& all() const { return windows_.all(); }
 
   void Commit() { undo_.clear(); }
   void Rollback();
 
  private:
   struct Change {
-    Key key;
+    WindowOrder<Window>::Key key;
     std::optional<Window> before;  // none: it was opened
     bool reused = false;           // opened in a slot that had been free
     std::uint64_t slot = 0;
   };
-  void Put(const Key& key, const Window& window);
 
-  std::map<Key, Window> windows_;
-  absl::flat_hash_map<DecisionId, Key> keys_;
+  WindowOrder<Window> windows_;
   std::vector<std::uint64_t> free_;  // slots, the next to be used at the end
   std::uint64_t slots_ = 0;
   std::uint64_t order_ = 0;  // above that of every window so far

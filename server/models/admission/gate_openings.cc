@@ -1,29 +1,13 @@
 // Decisions whose windows the server closes: how they enter the log.
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "common/base/check.h"
-#include "common/base/status.h"
 #include "server/models/admission/report_gate.h"
 
 namespace bandana::server {
 
-Admission ReportGate::Take(const DecisionRecord& record, std::string_view bytes, LogBatch& batch) {
-  return Judge({{.record = record, .bytes = bytes}}, batch);
-}
-
-Admission ReportGate::Take(const OpeningRequest& request, std::string_view, LogBatch& batch) {
-  std::vector<Opening> openings;
-  for (const std::string_view bytes : request.decisions) {
-    absl::StatusOr<Record> record = Decode(bytes, options_.dimension);
-    BANDANA_CHECK(record.ok());
-    openings.push_back({.record = std::get<DecisionRecord>(*std::move(record)), .bytes = bytes});
-  }
-  return Judge(std::move(openings), batch);
-}
-
-Admission ReportGate::Judge(std::vector<Opening> openings, LogBatch& batch) {
+Admission ReportGate::JudgeOpenings(std::vector<Opening> openings, LogBatch& batch) {
   const auto refused = [&](Admission verdict) {
     // Their reports find no decision, and are not counted for it.
     for (std::size_t i = 0; i < openings.size(); ++i) CountVerdict(verdict);
@@ -55,7 +39,7 @@ Admission ReportGate::CheckOpening(const DecisionRecord& record) const {
   const RememberedId key{IdBucketOf(record.event.time), kDecisionKind, record.event.id};
   if (key.bucket < forget_before_) return Admission::kExpired;
   if (ids_.Contains(key) || windows_.Find(record.event.id) != nullptr) return Admission::kDuplicate;
-  return record.event.epoch == state_.epoch ? Admission::kAppend : Admission::kForeign;
+  return record.event.epoch == state_.facts.epoch ? Admission::kAppend : Admission::kForeign;
 }
 
 void ReportGate::Open(const Opening& opening, LogBatch& batch) {

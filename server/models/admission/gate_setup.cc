@@ -1,8 +1,5 @@
 #include "server/models/admission/gate_setup.h"
 
-#include <span>
-
-#include "common/base/sha256.h"
 #include "common/design/user_nodes.h"
 #include "common/promise/event_rule.h"
 
@@ -33,22 +30,10 @@ GateState GateStateOf(const ModelState& state, const std::vector<NodeStatistics>
   for (const Account& account : state.ledger.accounts()) {
     paid.push_back({account.last_epoch, account.releases});
   }
-  GateState gate{.epoch = state.epoch,
-                 .time = state.time,
-                 .ahead = state.ahead,
-                 .fading = state.fading,
-                 .events = EpochEventsOf(state, std::move(learnt)),
-                 .payments = Payments(std::move(paid)),
-                 .deleted = state.deleted};
-  for (std::size_t node = 0; node < state.local.streams().size(); ++node) {
-    for (const auto& [id, stream] : state.local.streams()[node]) {
-      const auto bytes = std::as_bytes(std::span(stream.moment));
-      gate.streams.Set(
-          id, {static_cast<int>(node), stream.step, stream.last, Sha256Of(AsChars(bytes))});
-    }
-  }
-  gate.streams.Commit();
-  return gate;
+  return {.facts = state,
+          .events = EpochEventsOf(state, std::move(learnt)),
+          .streams = StreamTable(state.local),
+          .payments = Payments(std::move(paid))};
 }
 
 }  // namespace bandana::server

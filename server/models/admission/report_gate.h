@@ -4,10 +4,8 @@
 // has what the cell holds.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,71 +13,36 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/mechanisms/counters/counter_design.h"
 #include "common/model/entries/counters.h"
 #include "common/model/entries/records.h"
 #include "common/model/entries/user_index.h"
-#include "common/model/state/cell_codec.h"
-#include "common/model/state/debit_policy.h"
-#include "common/model/state/deleted_users.h"
 #include "common/model/state/epoch_events.h"
-#include "common/model/state/fading.h"
+#include "common/model/state/log_facts.h"
+#include "common/model/state/stream_table.h"
 #include "common/model/state/window_table.h"
 #include "server/log/id_index.h"
 #include "server/log/log_writer.h"
-#include "server/models/admission/budget_use.h"
 #include "server/models/admission/entry_salts.h"
+#include "server/models/admission/gate_figures.h"
 #include "server/models/admission/new_users.h"
 #include "server/models/admission/payments.h"
-#include "server/models/admission/refusals.h"
 #include "server/models/admission/report_ids.h"
-#include "server/models/admission/stream_table.h"
-#include "server/models/admission/waiting_decisions.h"
 
 namespace bandana::server {
 
-// Time buckets of remembered ids: by the decision's time.
-inline constexpr absl::Duration kIdBucket = absl::Seconds(10);
-std::int64_t IdBucketOf(absl::Time time);
-
-// The gate's knowledge of the entries before, beside the ids.
+// The gate's knowledge of the entries before, beside ids and windows.
 struct GateState {
-  std::uint64_t epoch = 1;
-  absl::Time time = absl::UnixEpoch();  // of the last time entry
-  absl::Duration ahead;                 // ClockRecord
-  Fading fading;
+  LogFacts facts;
   EpochEvents events;
   StreamTable streams;  // of the devices
   Payments payments;
-  DeletedUsers deleted;
 };
 
 // Threads: Restore and Remember before the writer starts, then the AppendGate methods on the
-// writer's thread; the accessors from any thread.
-class ReportGate final : public AppendGate {
+// writer's thread; GateFigures from any thread.
+class ReportGate final : public AppendGate, public GateFigures {
  public:
-  struct Options {
-    int dimension = 0;
-    bool windows = false;              // events are decisions, else outcomes
-    bool hides = false;                // HidesReports
-    const CellCodec* cells = nullptr;  // with windows
-    int users_max = 0;                 // of those that become nodes when first seen
-    // Events of one node in an epoch, 0 = unlimited; not for nodes that pool users, whom the server
-    // cannot tell apart.
-    std::uint64_t events_per_user_max = 0;
-    std::vector<bool> pooled;  // by node; empty = none
-    std::uint64_t ids_max = 0;
-    absl::Duration token_lifetime;
-    // From a decision on until its id is forgotten (EventRule::decided_after).
-    absl::Duration remember;
-    const CounterDesign* counter = nullptr;  // of local streams; nullptr: each step releases
-    // Debits that come before the next epoch's entry, for those that are lost.
-    std::vector<DebitRecord> owed;
-    std::shared_ptr<const DebitPolicy> debits = MakeNoDebits();
-    WaitingDecisions* waiting = nullptr;  // told of outcomes; must outlive the gate
-    bool salts_entries = false;           // of a log that keeps raw rewards: EntrySalts
-    BitSource* bits = &SystemBits();
-  };
+  using Options = ReportGateOptions;
   // `committed` is called after every transaction, with the last durable entry.
   ReportGate(Options options, UserIndex& users, Counters& counters,
              std::function<void(const LogPosition&)> committed);
@@ -103,20 +66,6 @@ class ReportGate final : public AppendGate {
   void Commit(const LogPosition& last, bool stored) override;
   void Rollback() override;
 
-  std::uint64_t epoch() const { return published_epoch_.load(std::memory_order_acquire); }
-  // Decisions that are open, and distinct ids remembered.
-  std::uint64_t ids() const { return published_ids_.load(std::memory_order_relaxed); }
-  std::uint64_t ids_max() const { return options_.ids_max; }
-  // The present refusals. Whoever refuses a decision before it is queued sets the reason as well.
-  GateRefusals& refusals() { return refusals_; }
-  RefusalLimits limits() const { return {options_.ids_max, options_.users_max}; }
-  // nullopt: nothing bounds them; or events of a user are bounded, and the server, which cannot
-  // tell one from another, leaves it to the devices.
-  std::optional<BudgetUse> budget() const;
-  // Most events of one node, over all epochs.
-  std::uint64_t events_of_one_max() const { return events_max_.load(std::memory_order_relaxed); }
-  // Decisions whose windows are open, reported or not.
-  std::uint64_t windows_open() const { return windows_open_.load(std::memory_order_relaxed); }
   // The end of the newest bucket of ids; InfinitePast without any. On the writer's thread.
   absl::Time newest_id() const;
   // Newest durable step of a device's stream, 0 = unknown. On the writer's thread.
@@ -124,28 +73,10 @@ class ReportGate final : public AppendGate {
   // The values of open windows that a report came for: of all, or of this OwnerOf. On the writer's
   // thread.
   WindowValues ReportedValues(std::optional<std::uint64_t> owner = std::nullopt) const;
-  // When the oldest ids can be forgotten; InfiniteFuture when there are none.
-  absl::Time forget_due() const;
 
  private:
-  // Judges one record and counts the verdict. Others enter as they are.
-  Admission Take(const DecisionRecord& record, std::string_view bytes, LogBatch& batch);
-  Admission Take(const OutcomeRecord& record, std::string_view bytes, LogBatch& batch);
-  Admission Take(const ReportRecord& record, std::string_view bytes, LogBatch& batch);
-  Admission Take(CounterRecord& record, std::string_view bytes, LogBatch& batch);
-  Admission Take(const ContextRecord& record, std::string_view bytes, LogBatch& batch);
-  Admission Take(const TimeRecord& record, std::string_view bytes, LogBatch& batch);
-  Admission Take(const EpochRecord& record, std::string_view bytes, LogBatch& batch);
-  Admission Take(const ClockRecord& record, std::string_view bytes, LogBatch& batch);
-  Admission Take(const FadeRecord& record, std::string_view bytes, LogBatch& batch);
-  Admission Take(const CloseRecord& record, std::string_view bytes, LogBatch& batch);
-  Admission Take(const DeleteRequest& request, std::string_view bytes, LogBatch& batch);
-  Admission Take(const OpeningRequest& request, std::string_view bytes, LogBatch& batch);
-  template <typename Other>
-  Admission Take(const Other&, std::string_view bytes, LogBatch& batch) {
-    batch.Add(bytes);
-    return Admission::kAppend;
-  }
+  // Judges one record and counts the verdict.
+  struct Taker;
   // A decision that asks for its event and window.
   struct Opening {
     DecisionRecord record;
@@ -153,7 +84,7 @@ class ReportGate final : public AppendGate {
     CellContent cell{};
   };
   // Decisions of one user: opens all that are not open yet, or none.
-  Admission Judge(std::vector<Opening> openings, LogBatch& batch);
+  Admission JudgeOpenings(std::vector<Opening> openings, LogBatch& batch);
   // kAppend: it may be opened, as far as it itself says.
   Admission CheckOpening(const DecisionRecord& record) const;
   void Open(const Opening& opening, LogBatch& batch);
@@ -161,11 +92,14 @@ class ReportGate final : public AppendGate {
   Admission JudgeReport(const ReportRecord& record, LogBatch& batch);
   Admission JudgeCounter(CounterRecord& record, LogBatch& batch);
   Admission JudgeContext(const ContextRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission JudgeTime(const TimeRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission JudgeEpoch(const EpochRecord& record, std::string_view bytes, LogBatch& batch);
+  Admission JudgeDeletion(const DeleteRequest& request, LogBatch& batch);
   // kAppend, or why nothing more is learnt of the user whose event it is: the user was deleted.
   Admission CheckDeleted(std::string_view user, const PackedKeys& keys, absl::Time decided) const;
   Admission CheckDeleted(const CounterRecord& record) const;
-  // Access for a change that Rollback can put back.
-  DeletedUsers& ChangeDeleted();
+  // Access for an entry that Rollback can take back.
+  LogFacts& ChangeFacts();
   // Entries for the windows that close by `now`, or for all; their cells become free.
   void CloseWindows(absl::Time now, bool early, LogBatch& batch);
   // Leaves the steps that count, with their ids; the others are counted as what they are.
@@ -176,22 +110,15 @@ class ReportGate final : public AppendGate {
   Admission CountEvent(const EventRecord& event, LogBatch& batch);
   // Whether the node may have so many further events in this epoch.
   Admission CheckLimits(int node, std::uint64_t events);
-  bool IsPooled(int node) const;
-  // Updates budget(), which may have grown: by the use of the node, and of all together.
-  void UseBudgetOf(int node);
-  void UseBudgetOfAll();
-  void UseBudget(std::uint64_t used);
   // Remembers the id. Returns what the log has to store with the record.
   RememberedIds Insert(const RememberedId& id);
   void CountVerdict(Admission verdict);
   // The verdict, noted as what lasts.
   Admission Refuse(RefusalReason reason, Admission verdict) {
-    refusals_.Set(reason);
+    refusals().Set(reason);
     return verdict;
   }
-  void Publish();
 
-  const Options options_;
   NewUsers users_;
   Counters& counters_;
   const std::function<void(const LogPosition&)> committed_;
@@ -205,11 +132,7 @@ class ReportGate final : public AppendGate {
   // Since the last Commit or Rollback.
   struct Undo {
     std::vector<RememberedId> ids;
-    std::uint64_t epoch = 1;
-    absl::Time time;
-    absl::Duration ahead;
-    std::optional<DeletedUsers> deleted;  // before it was changed
-    Fading fading;
+    std::optional<LogFacts> facts;  // before they were changed
   };
   Undo undo_;
   std::vector<DebitRecord> owed_{options_.owed};
@@ -218,14 +141,6 @@ class ReportGate final : public AppendGate {
   Counters::Values staged_{};
   Counters::Values encoded_{};
   Counters::Values stored_{};
-
-  GateRefusals refusals_;
-  std::atomic<std::uint64_t> published_epoch_{1};
-  std::atomic<std::uint64_t> published_ids_{0};
-  std::atomic<std::uint64_t> windows_open_{0};
-  std::atomic<std::uint64_t> events_max_{0};
-  std::atomic<std::uint64_t> budget_used_{0};
-  std::atomic<std::int64_t> oldest_bucket_{INT64_MAX};
 };
 
 }  // namespace bandana::server

@@ -1,17 +1,19 @@
-// Where the devices' counter streams stand, as the admission of their reports needs it.
+// Where the devices' counter streams stand, as the admission of their reports needs it. The state
+// knows the same of each, and what it released (LocalStreams).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "common/base/sha256.h"
-#include "common/mechanisms/counters/counter_design.h"
 #include "common/model/entries/records.h"
-#include "server/log/log_writer.h"
+#include "common/model/state/local_streams.h"
 
-namespace bandana::server {
+namespace bandana {
 
 struct StreamPlace {
   int node = 0;
@@ -24,6 +26,10 @@ struct StreamPlace {
 // stream.
 class StreamTable {
  public:
+  StreamTable() = default;
+  // Those of a state.
+  explicit StreamTable(const LocalStreams& streams);
+
   // nullptr when unknown.
   const StreamPlace* Find(const StreamId& id) const;
   std::size_t size() const { return places_.size(); }
@@ -32,7 +38,10 @@ class StreamTable {
   // Streams of the node.
   std::uint64_t CountOf(int node) const;
 
-  void Set(const StreamId& id, const StreamPlace& place);
+  // The record brings its stream forward, which is the node's.
+  void Accept(const CounterRecord& record, int node);
+  // Nothing is left of the nodes' streams.
+  void Forget(const absl::flat_hash_set<int>& nodes);
   // A new epoch has none.
   void Clear();
 
@@ -43,23 +52,18 @@ class StreamTable {
   using Places = absl::flat_hash_map<StreamId, StreamPlace>;
   struct Change {
     StreamId id;
-    bool known = false;
-    StreamPlace before;
+    std::optional<StreamPlace> before;
   };
+  // Nothing: the stream is unknown from now on.
+  void Set(const StreamId& id, const std::optional<StreamPlace>& place);
+  void CountAll();
 
   Places places_;
   absl::flat_hash_map<int, std::uint64_t> counts_;  // by node
   std::uint64_t longest_ = 0;
+  bool fewer_ = false;  // since the last Commit or Rollback
   std::vector<Change> changes_;
   std::vector<std::pair<Places, std::vector<Change>>> cleared_;
 };
 
-// The newest step that a device's release at `step` covers. `counter`: of its stream; nullptr: each
-// step releases.
-std::uint64_t CoveredAt(const CounterDesign* counter, std::uint64_t step);
-
-// Where the report stands in its stream: kAppend when it brings it forward.
-Admission PlaceOf(const CounterRecord& record, const StreamTable& streams,
-                  const CounterDesign* counter);
-
-}  // namespace bandana::server
+}  // namespace bandana
