@@ -21,8 +21,6 @@
 
 namespace bandana::server {
 
-using HandDecision = std::function<void(const std::string& owner, const std::string& model,
-                                        std::span<const Decision> slots)>;
 using OwnerGone = std::function<void(const std::string& owner)>;
 using OwnerReached = std::function<bool(const std::string& owner)>;
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,6 +33,10 @@
 namespace bandana::server {
 
 class HostedModel;
+
+// Takes the slots of a decision, to be recorded by the model's owner at this address.
+using HandDecision = std::function<void(const std::string& owner, const PublicSpec& model,
+                                        std::span<const Decision> slots)>;
 
 // Whether what ObservedModel::Health says is no reason to open the model anew.
 inline bool Passes(const absl::Status& health) {

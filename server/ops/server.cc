@@ -211,7 +211,7 @@ class RunningServer final : public Server {
     options.open_later = true;
     if (peers_ != nullptr) {
       options.address = peers_->address();
-      options.hand_decision = [this](const std::string& owner, const std::string& model,
+      options.hand_decision = [this](const std::string& owner, const PublicSpec& model,
                                      std::span<const Decision> slots) {
         HandDecisionTo(peers_->owners(), *tokens_, owner, model, slots);
       };

@@ -44,10 +44,10 @@ class ReplicasTest : public SharedDatabaseTest {
  protected:
   Replica Start(const std::string& name, const char* configured = kPlain) {
     ModelRegistry::Options options = OptionsOf(name);
-    options.hand_decision = [this](const std::string& owner, const std::string& model,
+    options.hand_decision = [this](const std::string& owner, const PublicSpec& model,
                                    std::span<const Decision> slots) {
       const std::lock_guard lock(mutex_);
-      handed_.push_back(owner + " " + model + " " + std::to_string(slots.size()));
+      handed_.push_back(owner + " " + model.name + " " + std::to_string(slots.size()));
     };
     options.owner_reached = [this](const std::string&) { return reached_.load(); };
     options.owner_gone = [this](const std::string& owner) {

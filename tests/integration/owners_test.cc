@@ -57,6 +57,8 @@ class HandedReportsTest : public OwnersTest {
     return static_cast<FakeModel&>(*registry.Find(name));
   }
 
+  const PublicSpec m_ = PlainSpec("m", 2).public_spec;
+
   v1::SelectResponse Select(const std::string& model, const std::string& user,
                             const std::function<void(v1::SelectRequest&)>& change = nullptr) {
     v1::SelectRequest request;
@@ -372,7 +374,7 @@ TEST_F(HandedReportsTest, DecisionsDoNotWaitBehindReports) {
   }
   ASSERT_TRUE(Eventually([&] { return Model(far_, "m").held() >= 100; }));
   const Decision decision = tokens_.Open(Token("m")).value();
-  HandDecisionTo(peers_->owners(), tokens_, peers_->address(), "m", {&decision, 1});
+  HandDecisionTo(peers_->owners(), tokens_, peers_->address(), m_, {&decision, 1});
   EXPECT_TRUE(Eventually([&] { return Model(far_, "m").recorded().size() == 1; }));
   EXPECT_EQ(finished, 0);
   EXPECT_TRUE(Eventually([&] {
@@ -413,7 +415,7 @@ TEST_F(HandedReportsTest, SlotsAreRecordedTogetherByTheOwnerAlone) {
   std::vector<Decision> slots(2, tokens_.Open(Token("m")).value());
   slots[1].id[0] ^= std::byte{1};
   const std::string& address = peers_->address();
-  HandDecisionTo(peers_->owners(), tokens_, address, "m", slots);
+  HandDecisionTo(peers_->owners(), tokens_, address, m_, slots);
   ASSERT_TRUE(Eventually([&] { return Model(far_, "m").recorded().size() == 2; }));
   EXPECT_EQ(Model(far_, "m").recorded()[1].id, slots[1].id);
 
@@ -436,12 +438,25 @@ TEST_F(HandedReportsTest, SlotsAreRecordedTogetherByTheOwnerAlone) {
   EXPECT_THAT(Model(far_, "mine").recorded(), IsEmpty());
 }
 
+// Between servers a size may be seen, and must not tell how many arms were on offer.
+TEST_F(HandedReportsTest, HandedSlotsHaveOneSizeWhereContextsArePrivate) {
+  PublicSpec joint = m_;
+  joint.mode = Mode::kJoint;
+  Decision decision = tokens_.Open(Token("m")).value();
+  const auto size = [&](const PublicSpec& model, std::size_t arms) {
+    decision.arms.resize(arms, decision.arms.front());
+    return RecordOf(tokens_, model, {&decision, 1}).value().ByteSizeLong();
+  };
+  EXPECT_EQ(size(joint, 1), size(joint, 5));
+  EXPECT_LT(size(m_, 1), size(m_, 5));
+}
+
 TEST_F(HandedReportsTest, DecisionsBeyondTheBoundAreLost) {
   OwnerChannels few({.identity = IdentityOf('a'), .decisions_max = 0});
   const Decision decision = tokens_.Open(Token("m")).value();
-  HandDecisionTo(few, tokens_, peers_->address(), "m", {&decision, 1});
-  HandDecisionTo(few, tokens_, "", "m", {&decision, 1});
-  HandDecisionTo(peers_->owners(), tokens_, peers_->address(), "m", {&decision, 1});
+  HandDecisionTo(few, tokens_, peers_->address(), m_, {&decision, 1});
+  HandDecisionTo(few, tokens_, "", m_, {&decision, 1});
+  HandDecisionTo(peers_->owners(), tokens_, peers_->address(), m_, {&decision, 1});
   ASSERT_TRUE(Eventually([&] { return Model(far_, "m").recorded().size() == 1; }));
 }
 

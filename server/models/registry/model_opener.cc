@@ -58,12 +58,7 @@ absl::StatusOr<OpenedModel> ModelOpener::OpenFollowed(ModelSpec spec, const Shar
   if (!known) return Unavailable("the store does not have model ", name, " any more");
   FollowOptions options;
   BANDANA_ASSIGN_OR_RETURN(options.hosted, OptionsFor(spec));
-  if (options_.hand_decision) {
-    options.hand_decision = [this, name](const std::string& owner,
-                                         std::span<const Decision> slots) {
-      options_.hand_decision(owner, name, slots);
-    };
-  }
+  options.hand_decision = options_.hand_decision;
   BANDANA_ASSIGN_OR_RETURN(
       std::shared_ptr<FollowedModel> model,
       FollowedModel::Open(std::move(spec), folders_.PathOf(name), clock_, options, seen));

@@ -167,7 +167,9 @@ absl::StatusOr<int> FollowedModel::ResolveUser(std::string_view user) const {
 
 absl::Status FollowedModel::RecordSlots(std::span<const Decision> slots) {
   const std::shared_ptr<const std::string> owner = owner_.load();
-  if (!owner->empty() && options_.hand_decision) options_.hand_decision(*owner, slots);
+  if (!owner->empty() && options_.hand_decision) {
+    options_.hand_decision(*owner, spec_.public_spec, slots);
+  }
   return absl::OkStatus();
 }
 

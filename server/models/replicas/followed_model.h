@@ -29,7 +29,7 @@ namespace bandana::server {
 // Given with HostedModelOptions.
 struct FollowOptions {
   HostedModelOptions hosted;
-  std::function<void(const std::string& owner, std::span<const Decision> slots)> hand_decision;
+  HandDecision hand_decision;
 };
 
 // Threads: as HostedModel; See from one thread at a time.

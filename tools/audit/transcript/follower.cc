@@ -32,8 +32,9 @@ absl::Status Follower::Start() {
     const std::string name = spec.public_spec.name;
     server::FollowOptions follow{.hosted = hosted};
     follow.hosted.noise_binding = options_.binding;
-    follow.hand_decision = [this, name](const std::string&, std::span<const Decision> slots) {
-      const auto owned = options_.owner->FindOwned(name);
+    follow.hand_decision = [this](const std::string&, const PublicSpec& model,
+                                  std::span<const Decision> slots) {
+      const auto owned = options_.owner->FindOwned(model.name);
       if (owned != nullptr) owned->RecordSlots(slots).IgnoreError();
     };
     BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
