@@ -257,6 +257,14 @@ void ApplyLoop::NoteReleased() {
   if (released_.size() > kNotesMax) released_.erase(released_.begin());
 }
 
+ApplyLoop::Figures ApplyLoop::figures() const {
+  Figures figures{.nodes = nodes_.load(std::memory_order_relaxed),
+                  .grams_repaired = grams_repaired_.load(std::memory_order_relaxed)};
+  const std::int64_t arm = best_arm_.load(std::memory_order_relaxed);
+  if (arm >= 0) figures.best_arm = static_cast<std::uint32_t>(arm);
+  return figures;
+}
+
 std::vector<ReleasedBy> ApplyLoop::released() const {
   const std::lock_guard lock(mutex_);
   return released_;

@@ -80,14 +80,14 @@ class ApplyLoop {
   std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   // The ledger as of applied().
   std::shared_ptr<const Ledger> ledger() const { return ledger_.load(); }
-  int nodes() const { return nodes_.load(std::memory_order_relaxed); }
-  // Released Gram matrices that had to be made positive semidefinite, since the start.
-  std::uint64_t grams_repaired() const { return grams_repaired_.load(std::memory_order_relaxed); }
-  // Models of arms with LIL_UCB: the arm, once it is identified.
-  std::optional<std::uint32_t> best_arm() const {
-    const std::int64_t arm = best_arm_.load(std::memory_order_relaxed);
-    return arm < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(arm));
-  }
+  struct Figures {
+    int nodes = 0;
+    // Released Gram matrices that had to be made positive semidefinite, since the start.
+    std::uint64_t grams_repaired = 0;
+    // Models of arms with LIL_UCB: the arm, once it is identified.
+    std::optional<std::uint32_t> best_arm;
+  };
+  Figures figures() const;
   // Standing::released.
   std::vector<ReleasedBy> released() const;
   // OK, or why nothing is applied any more.

@@ -41,13 +41,6 @@
 namespace bandana::server {
 namespace {
 
-// The device's stream that the report is of, whose newest step the answer tells.
-std::optional<StreamId> StreamOf(const ReportedCounter& report) { return report.stream; }
-template <typename Reported>
-std::optional<StreamId> StreamOf(const Reported&) {
-  return std::nullopt;
-}
-
 absl::Status Retired() { return Unavailable("the model takes a change; try again"); }
 
 }  // namespace
@@ -69,9 +62,13 @@ absl::Status Model::Start() {
   BANDANA_RETURN_IF_ERROR(RemoveTempFiles(folder_));
   log_ = std::move(recovered.log);
   state_ = std::move(recovered.store);
-  checkpoints_ = std::make_unique<CheckpointStore>(
-      StoreOptions(spec_, state_, options_.checkpoint_seal, options_.checkpoint_base_bytes_min),
-      warn_);
+  checkpoints_ = std::make_unique<CheckpointWriter>(CheckpointWriter::Options{
+      .store =
+          StoreOptions(spec_, state_, options_.checkpoint_seal, options_.checkpoint_base_bytes_min),
+      .warn = warn_,
+      .stepped = options_.stepped,
+      .last = [this] { return log_->last().sequence; },
+      .trim = [this](std::uint64_t sequence) { writer_->TrimThrough(sequence); }});
   path_ = std::move(recovered.path);
   intake_ = MakeIntake(spec_);
   instance_ = recovered.stored.instance;
@@ -88,7 +85,9 @@ absl::Status Model::Start() {
   BANDANA_ASSIGN_OR_RETURN(
       arms_, ArmCatalogue::Open(spec_, state_->Table(TableKind::kArms), counters_, clock_));
   arms_->Follow(recovered.state.effects);
-  FollowEffects(recovered.state.effects);
+  effects_ = recovered.state.effects;
+  freeing_ = std::make_unique<EffectFreeing>(effects_, spec_.effects ? spec_.effects->pairs_max : 0,
+                                             options_.stepped, warn_);
   BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
   if (owes) BANDANA_RETURN_IF_ERROR(OpenEpoch().status());
   // Reports in the windows of a former checkpoint stand nowhere else.
@@ -107,125 +106,13 @@ absl::Status Model::Start() {
   FinishErasing();
   BANDANA_ASSIGN_OR_RETURN(user_groups_, UserTable::Open(spec_, state_->Table(TableKind::kUsers),
                                                          users_, warn_, clock_));
-  StartFreeing();
-  return absl::OkStatus();
-}
-
-absl::Status Model::StartGate(const Recovered& recovered) {
-  BANDANA_ASSIGN_OR_RETURN(const std::optional<CellKey> key, path_->MakeCellKey());
-  cells_ = std::make_unique<CellCodec>(instance_, key, SystemBits(), options_.kind_read);
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t issuer, SystemBits().NextWord());
-  numbers_ =
-      std::make_unique<DecisionNumbers>(ModeOf(spec_.public_spec.mode).numbers_decisions, issuer);
-  if (CountsUnreported(spec_.public_spec)) {
-    waiting_ = std::make_unique<WaitingDecisions>(issuer, spec_.public_spec.token_lifetime);
-  }
-  ReportGate::Options gate = GateOptions(spec_, *path_, *cells_);
-  gate.waiting = waiting_.get();
-  for (std::size_t node = 0; recovered.owed && node < recovered.owed->nodes; ++node) {
-    DebitRecord& debit = gate.owed.emplace_back(recovered.owed->debit);
-    debit.node = static_cast<std::int32_t>(node);
-  }
-  gate_ = std::make_unique<ReportGate>(
-      std::move(gate), users_, counters_,
-      [this](const LogPosition& last) { loop_->Committed(last.sequence); });
-  BANDANA_RETURN_IF_ERROR(log_->ForEachId([this](const RememberedId& id) { gate_->Remember(id); }));
-  BANDANA_RETURN_IF_ERROR(
-      log_->ForEachChunk([this](const IdChunk& chunk) { gate_->Remember(chunk); }));
-  gate_->ForgetBefore(log_->forgotten_before());
-  gate_->Restore(GateStateOf(recovered.state, recovered.statistics));
-  return gate_->RestoreWindows(recovered.state.windows, *log_, recovered.former);
-}
-
-void Model::StartClock(const ModelState& state) {
-  const absl::Time wall = clock_.Now();
-  // Ids of the future, of a clock that was wrong, say nothing of the present.
-  const absl::Time newest = std::max(NewestTimeOf(state), std::min(gate_->newest_id(), wall));
-  clock_.Begin(newest, state.ahead);
-  if (const absl::Duration ahead = clock_.ahead(); !SameAhead(ahead, state.ahead)) {
-    warn_(
-        absl::StrCat("the newest time in the log is ahead of the machine's clock: the model's "
-                     "time runs on from there, ",
-                     absl::FormatDuration(absl::Trunc(ahead, absl::Seconds(1))), " ahead"));
-  }
-}
-
-absl::Status Model::StartLoop(Recovered recovered) {
-  BANDANA_ASSIGN_OR_RETURN(
-      std::unique_ptr<Learner> learner,
-      path_->MakeLearner(spec_, recovered.state, std::move(recovered.statistics)));
-  ApplyLoop::Hooks hooks;
-  hooks.append = [this](std::string record, std::function<void()> done) {
-    return writer_->Submit({std::move(record)}, [done](const absl::Status&, auto) { done(); });
-  };
-  hooks.forget_due = [this] { return gate_->forget_due(); };
-  hooks.clock = [this](absl::Time now) { LookAtEffects(now); };
-  hooks.counters = [this] { return Counters::Encode(counters_.Get()); };
-  hooks.checkpoint_wanted = [this] { return !checkpoint_running_.load(); };
-  hooks.checkpoint = [this](ApplyLoop::Captured captured) {
-    checkpoint_running_ = true;
-    auto write = [this, captured = std::move(captured)]() mutable {
-      const absl::Status written = WriteCheckpoint(*captured).status();
-      captured.reset();  // the task lives until the next checkpoint
-      if (!written.ok()) warn_(absl::StrCat("checkpoint: ", written.message()));
-      checkpoint_running_ = false;
-    };
-    if (options_.stepped) return write();
-    checkpoint_task_ = std::async(std::launch::async, std::move(write));
-  };
-  const std::uint64_t epoch = recovered.state.epoch;
-  ApplyLoop::Start start{.instance = instance_,
-                         .fixed = FixedDigest(recovered.stored),
-                         .state = std::move(recovered.state),
-                         .checkpoint_sequence = recovered.checkpoint_sequence,
-                         .published = recovered.published,
-                         .unshown_epochs = recovered.owed ? epoch : 0};
-  hooks.trace = options_.trace;
-  hooks.publishing = [this](const ModelState& state) {
-    return WritePublished(folder_, instance_, PublishedOf(state, options_.log->apart()));
-  };
-  loop_ = std::make_unique<ApplyLoop>(spec_, *path_, *log_, users_, clock_, options_.tick_max,
-                                      options_.rebuild_entries, std::move(learner),
-                                      std::move(start), std::move(hooks));
-  // Its thread tells the loop what it commits, the first time within a second: after it.
-  LogWriter::Options writing;
-  writing.stepped = options_.stepped;
-  writing.kind_read = options_.kind_read;
-  writer_ = std::make_unique<LogWriter>(*log_, *gate_, writing);
-  if (!options_.stepped) loop_->Begin();
-  return absl::OkStatus();
-}
-
-void Model::FollowEffects(std::shared_ptr<const EffectsPosterior> effects) {
-  if (effects == nullptr) return;
-  effects_ = std::move(effects);
-  freed_before_ = effects_->figures().freed;
-  pairs_watch_ = std::make_unique<PairsWatch>(spec_.effects->pairs_max, warn_);
-}
-
-void Model::StartFreeing() {
   std::vector<LeavingKeys*> sources = {&arms_->leaving()};
   if (LeavingKeys* const groups = user_groups_->leaving()) sources.push_back(groups);
   const auto append = [this](std::span<const EffectKey> keys) {
     return AppendAndWait(FreeRecord{.keys = keys}).status();
   };
-  freeing_ = std::make_unique<KeyFreeing>(std::move(sources), kFreedKeysMax, append, warn_);
-  freeing_ready_ = true;
-}
-
-void Model::LookAtEffects(absl::Time now) {
-  if (pairs_watch_ != nullptr) pairs_watch_->Look(effects_->pairs());
-  if (options_.stepped || !TakeFreeing(now)) return;
-  freeing_task_ = std::async(std::launch::async, [this, now] { Free(now); });
-}
-
-bool Model::TakeFreeing(absl::Time now) {
-  return freeing_ready_ && freeing_->due(now) && !freeing_running_.exchange(true);
-}
-
-void Model::Free(absl::Time now) {
-  freeing_->Run(now);
-  freeing_running_ = false;
+  freeing_->Start(std::make_unique<KeyFreeing>(std::move(sources), kFreedKeysMax, append, warn_));
+  return absl::OkStatus();
 }
 
 absl::Status Model::AdoptChanges(const Identity& stored, bool open_windows) {
@@ -244,114 +131,14 @@ absl::Status Model::AdoptChanges(const Identity& stored, bool open_windows) {
   return WriteIdentity(*state_, configured);
 }
 
-absl::StatusOr<int> Model::ResolveUser(std::string_view user) const {
-  return ResolveIn(spec_, *user_groups_, users_, user);
-}
-
-absl::Status Model::RecordSlots(std::span<const Decision> slots) {
-  std::optional<std::string> opening = OpeningOf(intake_, slots);
-  if (!opening) return absl::OkStatus();
-  if (gate_->ids() + slots.size() > gate_->ids_max()) {
-    gate_->refusals().Set(RefusalReason::kIds);
-    return Unavailable("decisions_open_max = ", gate_->ids_max(), " decisions are open");
-  }
-  return writer_->Submit({*std::move(opening)}, nullptr);
-}
-
-template <typename Reported>
-void Model::Submit(std::vector<Reported> reports, ReportDone done) {
-  const auto* check = std::get_if<CheckOf<Reported>>(&intake_);
-  if (check == nullptr) {
-    return done(
-        FailedPrecondition("model ", spec_.public_spec.name, " takes reports of another kind"));
-  }
-  Asked asked{.results = std::vector<ReportResult>(reports.size())};
-  std::vector<std::string> records;
-  records.reserve(reports.size());
-  asked.reports.reserve(reports.size());
-  const absl::Time now = clock_.Now();
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    if (const auto stream = StreamOf(reports[i])) asked.streams.push_back(*stream);
-    auto checked = (*check)->Check(reports[i], now);
-    if (const auto* reason = std::get_if<v1::RejectReason>(&checked)) {
-      asked.results[i] = {.code = v1::REJECTED, .reason = *reason};
-      CountRejected(v1::REJECTED, *reason, 1);
-      continue;
-    }
-    auto& taken = std::get<CheckedReport>(checked);
-    asked.reports.push_back({i, taken.counted});
-    records.push_back(std::move(taken.request));
-  }
-  // Where a stream stands is known on the writer's thread.
-  if (records.empty() && asked.streams.empty()) return done(std::move(asked.results));
-  // Shared, because std::function copies; the queue calls exactly one of them.
-  auto shared = std::make_shared<ReportDone>(std::move(done));
-  auto finish = [this, shared, asked = std::move(asked)](
-                    const absl::Status& status, std::span<const Admission> verdicts) mutable {
-    (*shared)(status.ok() ? Answer(std::move(asked), verdicts) : status);
-  };
-  const absl::Status queued =
-      writer_->Submit(std::move(records), std::move(finish), counts_.notice());
-  if (!queued.ok()) (*shared)(queued);
-}
-
-absl::StatusOr<std::vector<ReportResult>> Model::Answer(Asked asked,
-                                                        std::span<const Admission> verdicts) {
-  for (std::size_t i = 0; i < asked.reports.size(); ++i) {
-    const AskedReport& report = asked.reports[i];
-    const std::optional<ReportResult> result = ResultOf(verdicts[i]);
-    if (!result) return Undecided(verdicts[i]);
-    asked.results[report.position] = *result;
-    if (verdicts[i] != Admission::kAppend) continue;
-    counts_.Taken(report.counted);
-    if (const auto& counted = report.counted; counted.agreed) {
-      apprentice_.Reported(*counted.agreed, counted.decided, counted.reward);
-    }
-  }
-  for (std::size_t i = 0; i < asked.streams.size(); ++i) {
-    asked.results[i].acknowledged_step = gate_->AcknowledgedStep(asked.streams[i]);
-  }
-  // A stream of a device ends by itself; one that runs here ends for the whole call.
-  const bool exhausted = asked.streams.empty() && asked.reports.size() == asked.results.size() &&
-                         std::all_of(verdicts.begin(), verdicts.end(), [](Admission verdict) {
-                           return verdict == Admission::kExhausted;
-                         });
-  if (exhausted) return absl::FailedPreconditionError(path_->debits()->ExhaustedText());
-  return std::move(asked.results);
-}
-
-absl::Status Model::Undecided(Admission admission) const {
-  if (admission == Admission::kUnsealed) return Unavailable("no randomness to seal a report with");
-  return Unavailable("decisions_open_max = ", gate_->ids_max(),
-                     " decisions are remembered; older ones must expire first");
-}
-
-absl::StatusOr<Admission> Model::AppendAndWait(std::string record) {
-  std::promise<absl::StatusOr<Admission>> promise;
-  std::future<absl::StatusOr<Admission>> answer = promise.get_future();
-  BANDANA_RETURN_IF_ERROR(writer_->Submit(
-      {std::move(record)}, [&promise](const absl::Status& status, std::span<const Admission> one) {
-        promise.set_value(status.ok() ? absl::StatusOr<Admission>(one.front()) : status);
-      }));
-  Step();
-  absl::StatusOr<Admission> admission = answer.get();
-  if (admission.ok() && *admission == Admission::kUnsealed) return Undecided(*admission);
-  if (admission.ok() && *admission == Admission::kAppend) {
-    BANDANA_RETURN_IF_ERROR(loop_->WaitApplied(log_->last().sequence));
-  }
-  return admission;
-}
-
 absl::StatusOr<std::shared_lock<std::shared_mutex>> Model::BeginChange() {
   std::shared_lock lock(changes_);
   if (retired_) return Retired();
   return lock;
 }
 
-absl::Status Model::CheckUpdate(const ModelSpec& spec) const { return CheckStored(*state_, spec); }
-
 void Model::Retire() {
-  ++checkpoints_awaited_;
+  checkpoints_->Hurry();
   // Without a checkpoint the events since the last one are read from the log, which takes longer.
   if (const auto written = Checkpoint(); !written.ok()) {
     warn_(absl::StrCat("checkpoint: ", written.status().message()));
@@ -389,49 +176,6 @@ absl::Status Model::ConfirmClock() {
   return AppendAndWait(TimeRecord{clock_.Now()}).status();
 }
 
-std::unique_lock<std::mutex> Model::LockCheckpoints() {
-  ++checkpoints_awaited_;
-  std::unique_lock lock(checkpoint_mutex_);
-  --checkpoints_awaited_;
-  return lock;
-}
-
-void Model::PaceCheckpoint(std::size_t bytes) {
-  if (options_.stepped || checkpoints_awaited_ > 0) return;
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  absl::SleepFor(checkpoint_pace_.WaitAfter(bytes, log_->last().sequence,
-                                            absl::UnixEpoch() + absl::FromChrono(now)));
-}
-
-absl::StatusOr<std::size_t> Model::WriteCheckpoint(const FrozenCheckpoint& captured) {
-  std::size_t size = 0;
-  const ByteSource checkpoint = [&](const ByteSink& sink) {
-    size = 0;
-    return captured.Encode([&](std::string_view bytes) -> absl::Status {
-      size += bytes.size();
-      BANDANA_RETURN_IF_ERROR(sink(bytes));
-      PaceCheckpoint(bytes.size());
-      return absl::OkStatus();
-    });
-  };
-  const std::lock_guard lock(checkpoint_mutex_);
-  // A checkpoint taken before a deletion must not come back after it.
-  if (captured.sequence() < newest_checkpoint_) return size;
-  const Sha256Digest beside_the_log = captured.BesideTheLog();
-  if (written_ && written_->sequence == captured.sequence() &&
-      written_->beside_the_log == beside_the_log) {
-    BANDANA_ASSIGN_OR_RETURN(const bool there, checkpoints_->Has(written_->sequence));
-    if (there) return written_->bytes;
-  }
-  written_.reset();
-  newest_checkpoint_ = captured.sequence();
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t older,
-                           checkpoints_->Write(captured.sequence(), checkpoint));
-  written_ = {captured.sequence(), beside_the_log, size};
-  writer_->TrimThrough(older);
-  return size;
-}
-
 void Model::FinishTrimming() {
   const absl::Status done = Checkpoint().status();
   if (!done.ok()) warn_(absl::StrCat("checkpoint: ", done.message()));
@@ -441,24 +185,12 @@ absl::StatusOr<v1::CheckpointResponse> Model::Checkpoint() {
   BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
   Step();
   BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
-  BANDANA_ASSIGN_OR_RETURN(const std::size_t bytes, WriteCheckpoint(*captured));
+  BANDANA_ASSIGN_OR_RETURN(const std::size_t bytes, checkpoints_->Write(*captured));
   Step();  // trims
   v1::CheckpointResponse response;
   response.set_log_sequence(captured->sequence());
   response.set_bytes(bytes);
   return response;
-}
-
-absl::StatusOr<WindowValues> Model::ReportedValues(std::optional<std::uint64_t> owner) {
-  WindowValues values;
-  std::promise<absl::Status> done;
-  BANDANA_RETURN_IF_ERROR(writer_->Submit({}, [&](const absl::Status& status, auto) {
-    if (status.ok()) values = gate_->ReportedValues(owner);
-    done.set_value(status);
-  }));
-  Step();
-  BANDANA_RETURN_IF_ERROR(done.get_future().get());
-  return values;
 }
 
 absl::StatusOr<ExportedFile> Model::ExportToFile() {
@@ -481,29 +213,6 @@ absl::StatusOr<ExportedFile> Model::ExportToFile() {
                            .values = values,
                            .catalogue = *arms,
                            .users = *user_groups_});
-}
-
-void Model::CountVectors(std::uint64_t arms, std::uint64_t clipped) {
-  if (clipped > 0) counts_.FeaturesClipped(clipped);
-  if (!values_.AddRaw(arms, clipped)) return;
-  warn_(ClippedText(spec_));
-}
-
-v1::GetStatsResponse Model::Stats() const {
-  v1::GetStatsResponse stats;
-  FillCounters(counters_.Get(), stats);
-  values_.FillStats(stats);
-  FillProgress(*loop_, *log_, stats);
-  stats.set_epoch(gate_->epoch());
-  stats.set_arms(static_cast<std::uint32_t>(catalogue()->size()));
-  stats.set_decisions_open(gate_->ids());
-  stats.set_decisions_waiting(waiting_ != nullptr ? waiting_->Count(clock_.Now())
-                                                  : gate_->windows_open());
-  user_groups_->FillStats(stats);
-  FillEffects(spec_, effects_.get(), freed_before_, stats);
-  FillRefusals(Refusals(), stats);
-  if (auto apprentice = apprentice_.Stats()) *stats.mutable_apprentice() = *std::move(apprentice);
-  return stats;
 }
 
 absl::StatusOr<std::string> AdministeredModel::Export() {

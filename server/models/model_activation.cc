@@ -1,4 +1,4 @@
-// Deferred decisions of a Model, as they are shown.
+// Deferred decisions of a model, as they are shown.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -12,11 +12,11 @@
 #include "common/promise/event_rule.h"
 #include "server/models/admission/reported_event.h"
 #include "server/models/admission/verdict.h"
-#include "server/models/model.h"
+#include "server/models/running_model.h"
 
 namespace bandana::server {
 
-void Model::Activate(std::vector<std::vector<Decision>> decisions, ReportDone done) {
+void RunningModel::Activate(std::vector<std::vector<Decision>> decisions, ReportDone done) {
   const EventRule rule = EventRuleOf(spec_.public_spec);
   if (!rule.no_deferral.empty()) {
     return done(FailedPrecondition("model ", spec_.public_spec.name,

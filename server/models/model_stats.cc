@@ -28,9 +28,10 @@ void FillProgress(const ApplyLoop& loop, const LogReader& log, v1::GetStatsRespo
   stats.set_posterior_version(loop.posterior()->version());
   stats.set_applied_sequence(loop.applied());
   stats.set_log_sequence(log.last().sequence);
-  stats.set_nodes(static_cast<std::uint32_t>(loop.nodes()));
-  stats.set_grams_repaired(loop.grams_repaired());
-  if (const auto arm = loop.best_arm()) stats.set_best_arm(*arm);
+  const ApplyLoop::Figures figures = loop.figures();
+  stats.set_nodes(static_cast<std::uint32_t>(figures.nodes));
+  stats.set_grams_repaired(figures.grams_repaired);
+  if (figures.best_arm) stats.set_best_arm(*figures.best_arm);
 }
 
 void FillEffects(const ModelSpec& spec, const EffectsPosterior* effects, std::uint64_t freed_before,

@@ -83,14 +83,8 @@ absl::Status Model::EraseForgotten() {
   for (bool written = false; !written;) {
     Step();
     BANDANA_ASSIGN_OR_RETURN(const ApplyLoop::Captured captured, loop_->Capture());
-    const ByteSource checkpoint = [&](const ByteSink& sink) { return captured->Encode(sink); };
     sequence = captured->sequence();
-    const auto lock = LockCheckpoints();
-    if (sequence < newest_checkpoint_) continue;  // a newer one was written meanwhile
-    newest_checkpoint_ = sequence;
-    written_.reset();  // it is replaced by one without the deleted
-    BANDANA_RETURN_IF_ERROR(checkpoints_->WriteAlone(sequence, checkpoint).status());
-    written = true;
+    BANDANA_ASSIGN_OR_RETURN(written, checkpoints_->WriteAlone(*captured));
   }
   std::promise<absl::Status> erased;
   BANDANA_RETURN_IF_ERROR(writer_->EraseThrough(

@@ -29,12 +29,9 @@ ModelSpec WithoutFiles(ModelSpec spec) {
 
 FollowedModel::FollowedModel(ModelSpec spec, std::string folder, const Clock& clock,
                              const FollowOptions& options)
-    : spec_(std::move(spec)),
+    : LogModel(std::move(spec), std::move(folder), clock, options.hosted),
       tables_spec_(WithoutFiles(spec_)),
-      folder_(std::move(folder)),
-      clock_(clock, options.hosted.clock_ahead_max),
       options_(options),
-      warn_(options.hosted.warn ? options.hosted.warn : [](const std::string&) {}),
       owner_(std::make_shared<const std::string>()),
       complete_at_(clock.Steady()),
       seen_at_(complete_at_),
@@ -173,22 +170,11 @@ absl::Status FollowedModel::RecordSlots(std::span<const Decision> slots) {
   return absl::OkStatus();
 }
 
-void FollowedModel::CountVectors(std::uint64_t arms, std::uint64_t clipped) {
-  if (clipped > 0) counts_.FeaturesClipped(clipped);
-  if (values_.AddRaw(arms, clipped)) warn_(ClippedText(spec_));
-}
-
 v1::GetStatsResponse FollowedModel::Stats() const {
   v1::GetStatsResponse stats;
-  FillCounters(counters_.Get(), stats);
-  values_.FillStats(stats);
-  FillProgress(*loop_, *log_, stats);
+  FillStats(*log_, /*freed_before=*/0, stats);
   stats.set_epoch(loop_->epoch());
-  stats.set_arms(static_cast<std::uint32_t>(catalogue()->size()));
   user_groups_.load()->FillStats(stats);
-  FillEffects(spec_, effects_.get(), /*freed_before=*/0, stats);
-  FillRefusals(Refusals(), stats);
-  if (auto apprentice = apprentice_.Stats()) *stats.mutable_apprentice() = *std::move(apprentice);
   v1::FollowerStats& follower = *stats.mutable_follower();
   follower.set_owner(*owner_.load());
   follower.set_staleness_seconds(absl::ToDoubleSeconds(staleness()));
@@ -238,10 +224,6 @@ absl::Status FollowedModel::Health() const {
 
 std::vector<LastingRefusal> FollowedModel::Refusals() const {
   return RefusalsOf(GateRefusals(), {}, Health(), clock_.Disbelieved());
-}
-
-absl::Status FollowedModel::CheckUpdate(const ModelSpec& spec) const {
-  return CheckStored(*state_, spec);
 }
 
 }  // namespace bandana::server

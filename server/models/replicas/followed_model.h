@@ -13,15 +13,8 @@
 #include "absl/status/statusor.h"
 #include "common/base/shared_cell.h"
 #include "server/log/store_watch.h"
-#include "server/models/admission/apprentice.h"
-#include "server/models/admission/decision_numbers.h"
-#include "server/models/admission/open_counts.h"
-#include "server/models/admission/value_counts.h"
-#include "server/models/apply_loop.h"
-#include "server/models/catalogue/arm_catalogue.h"
-#include "server/models/folder/recovery.h"
 #include "server/models/hosted_model.h"
-#include "server/models/log_clock.h"
+#include "server/models/log_model.h"
 #include "server/models/users/user_table.h"
 
 namespace bandana::server {
@@ -33,7 +26,7 @@ struct FollowOptions {
 };
 
 // Threads: as HostedModel; See from one thread at a time.
-class FollowedModel final : public ServedModel {
+class FollowedModel final : public LogModel<ServedModel> {
  public:
   // From the newest checkpoint in the store and the entries after it, up to where `seen` says that
   // the log ends. Errors: as HostedModel::Open; UNAVAILABLE the model is not complete yet;
@@ -44,7 +37,10 @@ class FollowedModel final : public ServedModel {
                                                              const Clock& clock,
                                                              const FollowOptions& options,
                                                              const SharedModel& seen);
-  ~FollowedModel() override { StopLoop(); }
+  ~FollowedModel() override {
+    StopLoop();
+    loop_.reset();
+  }
 
   // Takes over what a look at the store says now, and whether there is a connection to the owner.
   void See(const SharedModel& seen, bool owner_reached);
@@ -65,27 +61,13 @@ class FollowedModel final : public ServedModel {
 
   HostedModel* owned() override { return nullptr; }
   std::optional<std::string> owner() const override { return *owner_.load(); }
-  std::vector<ReleasedBy> Released() const override { return loop_->released(); }
-  const ModelSpec& spec() const override { return spec_; }
-  const Sha256Digest& policy() const override { return policy_; }
-  const InstanceId& instance() const override { return instance_; }
   std::uint64_t epoch() const override { return loop_->epoch(); }
-  absl::Time TimeAt(absl::Time /*now*/) const override { return clock_.Now(); }
-  std::shared_ptr<const ServedPosterior> posterior() const override { return loop_->posterior(); }
-  std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }
   absl::StatusOr<int> ResolveUser(std::string_view user) const override;
   void UserParts(std::string_view user, std::vector<EffectKey>& out) const override {
     user_groups_.load()->Parts(user, out);
   }
-  void NumberDecision(DecisionId& id) override { numbers_->Put(id); }
   // Hands the decision to the owner. Nobody waits: one that does not arrive is no event.
   absl::Status RecordSlots(std::span<const Decision> slots) override;
-  void CountBaseline(bool agreed) override { apprentice_.Decided(agreed); }
-  void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
-    counts_.Rejected(code, reason, count);
-  }
-  void CountVectors(std::uint64_t arms, std::uint64_t clipped) override;
-  void CountValues(std::span<const FieldCount> counts) override { values_.Add(counts); }
   v1::GetStatsResponse Stats() const override;
   std::vector<EffectLook> Look(std::size_t count) const override;
   v1::GetLedgerResponse Ledger() const override;
@@ -102,7 +84,6 @@ class FollowedModel final : public ServedModel {
     StopLoop();
   }
   std::optional<BudgetUse> Budget() const override { return std::nullopt; }
-  absl::Status CheckUpdate(const ModelSpec& spec) const override;
   int log_queue() const override { return 0; }
 
  private:
@@ -115,28 +96,10 @@ class FollowedModel final : public ServedModel {
     if (loop_ != nullptr) loop_->Stop();
   }
 
-  const ModelSpec spec_;
-  const Sha256Digest policy_{spec_.public_spec.PolicyHash()};
   const ModelSpec tables_spec_;  // without the files that the owner loads
-  const std::string folder_;
-  LogClock clock_;
   const FollowOptions options_;
-  const WarningSink warn_;
-
-  InstanceId instance_{};
-  std::unique_ptr<const EventPath> path_;
-  std::shared_ptr<StateStore> state_;
   std::unique_ptr<FollowedLog> log_;
-  UserIndex users_;
-  Counters counters_;  // of this server alone
-  OpenCounts counts_{spec_, counters_};
-  ValueCounts values_{spec_.public_spec};
-  Apprentice apprentice_{spec_, clock_.Now()};
-  std::unique_ptr<DecisionNumbers> numbers_;
-  std::shared_ptr<const EffectsPosterior> effects_;
-  std::unique_ptr<ArmCatalogue> arms_;
   SharedCell<const UserTable> user_groups_;
-  std::unique_ptr<ApplyLoop> loop_;
 
   StateVersions versions_;  // that the tables have
   std::atomic<bool> must_reopen_{false};

@@ -29,6 +29,12 @@
 namespace bandana::server {
 namespace {
 
+template <typename T>
+absl::Status Assign(absl::StatusOr<T> result, T& out) {
+  BANDANA_ASSIGN_OR_RETURN(out, std::move(result));
+  return absl::OkStatus();
+}
+
 CallDeskOptions WithLimits(CallDeskOptions calls) {
   calls.calls_max = std::min(calls.calls_max, kAdminCallsMax);
   calls.full_message = "the server is busy with calls that come first";
@@ -275,12 +281,6 @@ class AdminService::Impl final : public v1::Admin::Service {
   }
 
  private:
-  template <typename T>
-  static absl::Status Assign(absl::StatusOr<T> result, T& out) {
-    BANDANA_ASSIGN_OR_RETURN(out, std::move(result));
-    return absl::OkStatus();
-  }
-
   using Call = SyncCall;
 
   // Every rpc goes through here.

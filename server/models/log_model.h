@@ -1,0 +1,96 @@
+// The part of a served model that is alike whether this server owns it or follows its owner: what
+// the log has made of it, and the counts of this server.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/model/entries/counters.h"
+#include "common/model/entries/user_index.h"
+#include "common/model/state/event_path.h"
+#include "server/log/state/state_store.h"
+#include "server/models/admission/apprentice.h"
+#include "server/models/admission/decision_numbers.h"
+#include "server/models/admission/open_counts.h"
+#include "server/models/admission/value_counts.h"
+#include "server/models/apply_loop.h"
+#include "server/models/catalogue/arm_catalogue.h"
+#include "server/models/folder/recovery.h"
+#include "server/models/hosted_model.h"
+#include "server/models/log_clock.h"
+#include "server/models/model_stats.h"
+
+namespace bandana::server {
+
+// `Interface`: ServedModel, or HostedModel. Whoever is one ends the loop before its log goes.
+template <typename Interface>
+class LogModel : public Interface {
+ public:
+  const ModelSpec& spec() const override { return spec_; }
+  const Sha256Digest& policy() const override { return policy_; }
+  const InstanceId& instance() const override { return instance_; }
+  std::vector<ReleasedBy> Released() const override { return loop_->released(); }
+  absl::Time TimeAt(absl::Time /*now*/) const override { return clock_.Now(); }
+  std::shared_ptr<const ServedPosterior> posterior() const override { return loop_->posterior(); }
+  std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }
+  void NumberDecision(DecisionId& id) override { numbers_->Put(id); }
+  void CountBaseline(bool agreed) override { apprentice_.Decided(agreed); }
+  void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
+    counts_.Rejected(code, reason, count);
+  }
+  void CountVectors(std::uint64_t arms, std::uint64_t clipped) override {
+    if (clipped > 0) counts_.FeaturesClipped(clipped);
+    if (values_.AddRaw(arms, clipped)) warn_(ClippedText(spec_));
+  }
+  void CountValues(std::span<const FieldCount> counts) override { values_.Add(counts); }
+  absl::Status CheckUpdate(const ModelSpec& spec) const override {
+    return CheckStored(*state_, spec);
+  }
+
+ protected:
+  LogModel(ModelSpec spec, std::string folder, const Clock& clock,
+           const HostedModelOptions& options)
+      : spec_(std::move(spec)),
+        folder_(std::move(folder)),
+        clock_(clock, options.clock_ahead_max),
+        warn_(options.warn ? options.warn : [](const std::string&) {}) {}
+
+  // `freed_before`: keys, by entries that were replayed.
+  void FillStats(const LogReader& log, std::uint64_t freed_before,
+                 v1::GetStatsResponse& stats) const {
+    FillCounters(counters_.Get(), stats);
+    values_.FillStats(stats);
+    FillProgress(*loop_, log, stats);
+    stats.set_arms(static_cast<std::uint32_t>(catalogue()->size()));
+    FillEffects(spec_, effects_.get(), freed_before, stats);
+    FillRefusals(this->Refusals(), stats);
+    if (auto apprentice = apprentice_.Stats()) {
+      *stats.mutable_apprentice() = *std::move(apprentice);
+    }
+  }
+
+  const ModelSpec spec_;
+  const Sha256Digest policy_{spec_.public_spec.PolicyHash()};
+  const std::string folder_;
+  LogClock clock_;
+  const WarningSink warn_;
+
+  InstanceId instance_{};
+  std::unique_ptr<const EventPath> path_;
+  std::shared_ptr<StateStore> state_;
+  UserIndex users_;
+  Counters counters_;
+  OpenCounts counts_{spec_, counters_};
+  ValueCounts values_{spec_.public_spec};
+  Apprentice apprentice_{spec_, clock_.Now()};
+  std::unique_ptr<ArmCatalogue> arms_;
+  std::shared_ptr<const EffectsPosterior> effects_;  // of models of effects
+  std::unique_ptr<DecisionNumbers> numbers_;
+  std::unique_ptr<ApplyLoop> loop_;
+};
+
+}  // namespace bandana::server
