@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/core/delivery/report_form.h"
 #include "client/core/release.h"
 #include "client/core/secret_bytes.h"
 #include "client/core/tables.h"
@@ -16,9 +17,7 @@
 
 namespace bandana::device {
 
-struct ReportMessage;  // of the host
-
-// The model's epoch. Threads: safe.
+// The model's epoch.
 class ModelEpoch {
  public:
   virtual ~ModelEpoch() = default;
@@ -47,7 +46,7 @@ enum class RankedBy : std::uint8_t {
 // The traits of a model's events that the rest of the client must know.
 struct EventTraits {
   // How its reports travel.
-  const ReportMessage* form = nullptr;
+  ReportForm form;
   RankedBy ranked_by = RankedBy::kServer;
   // The server names a window in this range with every arm that it ranks. Rewards are clipped to
   // it.
@@ -56,7 +55,7 @@ struct EventTraits {
 
 // Privacy:  what Release writes is all that ever leaves of an event. Whatever of it is not drawn
 //           (token, rank, epoch, times) stands in the row since the decision.
-// Threads:  Hold is safe; the rest runs on the store's writer thread.
+//           All but Hold runs inside transactions.
 class EventMechanism {
  public:
   virtual ~EventMechanism() = default;

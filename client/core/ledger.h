@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -32,14 +31,10 @@ struct Account {
 // have forgotten. 3. what a crash leaves unused stays debited.
 // Blocks start at one event and double up to kBlockEventsMax, so that a crash never costs a user
 // more than what was used in that run, and near the limit they shrink again.
-// Threads: called by the store's writer, inside its transactions; Exhausted as the set of users is.
+// Called inside transactions, but for Exhausted.
 class Ledger {
  public:
   static constexpr std::uint64_t kBlockEventsMax = 64;
-
-  // `exhausted`: holds the users whose events are used up.
-  explicit Ledger(std::unique_ptr<UserSet> exhausted = std::make_unique<UserSet>())
-      : exhausted_(std::move(exhausted)) {}
 
   enum class Grant {
     kGranted,      // one event of a durable block is the caller's
@@ -69,7 +64,7 @@ class Ledger {
 
   // True once the user can make no further report; may be late, never wrong.
   bool Exhausted(std::string_view model, std::string_view user) const {
-    return exhausted_->Contains(model, user);
+    return exhausted_.Contains(model, user);
   }
   // Marks the model's users whose events are all debited: what earlier runs left unused is lost.
   void MarkExhausted(Tables& tables, std::string_view model, std::uint64_t events_max);
@@ -90,7 +85,7 @@ class Ledger {
   std::map<Key, Block> blocks_;
   std::set<Key> pending_;
   std::set<StreamId> opening_;  // debited in the open transaction
-  const std::unique_ptr<UserSet> exhausted_;
+  UserSet exhausted_;           // users whose events are used up
 };
 
 }  // namespace bandana::device

@@ -1,5 +1,8 @@
 #include "client/core/report_bytes.h"
 
+#include <vector>
+
+#include "common/base/wire_reader.h"
 #include "common/base/wire_writer.h"
 
 namespace bandana::device {
@@ -77,6 +80,27 @@ std::string CounterReportBytes(std::span<const double> moment, std::string_view 
   WireWriter writer(report);
   writer.PackedReals(3, moment);
   writer.Message(4, step);
+  return report;
+}
+
+std::string JoinCounterSteps(std::string_view stream, std::uint64_t last_step,
+                             std::span<const std::string_view> steps) {
+  std::string_view moment;
+  std::vector<std::string_view> additions;
+  for (const std::string_view step : steps) {
+    moment = {};
+    WireReader in(step);
+    while (in.Next()) {
+      if (in.field() == 3) moment = in.Message().value_or(std::string_view());
+      if (in.field() == 4) additions.push_back(in.Message().value_or(std::string_view()));
+    }
+  }
+  std::string report;
+  WireWriter writer(report);
+  writer.Bytes(1, stream);
+  writer.Number(2, last_step);
+  writer.Bytes(3, moment);
+  for (const std::string_view addition : additions) writer.Message(4, addition);
   return report;
 }
 

@@ -30,6 +30,11 @@ std::string ContextReportBytes(std::span<const std::byte, 16> id, std::uint64_t 
 // v1.CounterReport of one step: the counter's sum after it, and the step's v1.CounterStep.
 std::string CounterReportBytes(std::span<const double> moment, std::string_view token, int shown);
 
+// v1.CounterReport of some steps of the stream with that public id, made by CounterReportBytes: the
+// sum after the last of them, and what each adds.
+std::string JoinCounterSteps(std::string_view stream, std::uint64_t last_step,
+                             std::span<const std::string_view> steps);
+
 // The v1.PerturbedReport or v1.Outcome with another token. Requires bytes that were made here.
 std::string ReplaceToken(std::string_view report, std::string_view token);
 

@@ -8,15 +8,12 @@
 
 namespace bandana::device {
 
-// Threads: as the derived class says; this one is not thread-safe.
 class UserSet {
  public:
-  virtual ~UserSet() = default;
-
-  virtual void Add(std::string_view model, std::string_view user) {
+  void Add(std::string_view model, std::string_view user) {
     users_.emplace(std::string(model), std::string(user));
   }
-  virtual bool Contains(std::string_view model, std::string_view user) const {
+  bool Contains(std::string_view model, std::string_view user) const {
     return !users_.empty() && users_.contains({std::string(model), std::string(user)});
   }
 

@@ -37,9 +37,7 @@ class Writer {
   // Hears of the commit before its operations do.
   using Answered = std::function<void(bool durable)>;
 
-  explicit Writer(std::unique_ptr<Tables> tables,
-                  std::unique_ptr<UserSet> exhausted = std::make_unique<UserSet>())
-      : tables_(std::move(tables)), ledger_(std::move(exhausted)) {}
+  explicit Writer(std::unique_ptr<Tables> tables) : tables_(std::move(tables)) {}
 
   Tables& tables() { return *tables_; }
   Ledger& ledger() { return ledger_; }

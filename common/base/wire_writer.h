@@ -17,10 +17,15 @@ class WireWriter {
   explicit WireWriter(std::string& out) : out_(out) {}
 
   void Number(int field, std::uint64_t value) {
-    if (value == 0) return;
+    if (value != 0) Present(field, value);
+  }
+  // A number with presence.
+  void Present(int field, std::uint64_t value) {
     Tag(field, kVarint);
     Varint(value);
   }
+  // A flag with presence.
+  void Flag(int field, bool value) { Present(field, value ? 1 : 0); }
   void Bytes(int field, std::string_view value) {
     if (!value.empty()) Message(field, value);
   }
@@ -40,6 +45,10 @@ class WireWriter {
     Tag(field, kBlock);
     Varint(values.size_bytes());
     for (const double value : values) Fixed(value);
+  }
+  // Numbers of type fixed32.
+  void PackedFixed(int field, std::span<const std::uint32_t> values) {
+    Bytes(field, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
   }
   // Numbers of type sint64.
   void PackedIntegers(int field, std::span<const std::int64_t> values) {

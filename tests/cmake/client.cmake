@@ -14,10 +14,14 @@ bandana_test(NAME device_safety_test SRCS unit/device_safety_test.cc
   DEPS bandana::client bandana::test_support SQLite::SQLite3)
 bandana_test(NAME device_ledger_test SRCS unit/device_ledger_test.cc DEPS bandana::client bandana::test_support)
 bandana_test(NAME device_rows_test SRCS unit/device_rows_test.cc DEPS bandana::client bandana::test_support)
+bandana_library(NAME hostile_host SRCS support/hostile_host.cc
+  PUBLIC_DEPS bandana::client bandana::proto bandana::design bandana::test_support)
+bandana_test(NAME device_step_test SRCS unit/device_step_test.cc DEPS ${client_deps} bandana::hostile_host)
 bandana_test(NAME counter_stream_test SRCS unit/counter_stream_test.cc DEPS ${client_deps})
 bandana_test(NAME client_policy_test SRCS unit/client_policy_test.cc DEPS ${client_deps})
 bandana_test(NAME client_delivery_test SRCS integration/client_delivery_test.cc DEPS ${client_deps} LABELS integration)
 bandana_test(NAME client_parts_test SRCS unit/client_parts_test.cc DEPS ${client_deps})
+bandana_test(NAME delivery_messages_test SRCS unit/delivery_messages_test.cc DEPS bandana::client bandana::proto)
 bandana_test(NAME arm_effects_test SRCS unit/arm_effects_test.cc DEPS ${client_deps})
 bandana_test(NAME client_context_test SRCS integration/client_context_test.cc DEPS ${client_deps} LABELS integration)
 bandana_test(NAME client_counter_test SRCS integration/client_counter_test.cc DEPS ${client_deps} LABELS integration)
@@ -69,7 +73,7 @@ bandana_test(NAME public_spec_property_test SRCS property/public_spec_property_t
 
 # The core without Abseil and OpenSSL: their stand-ins, and each source as WebAssembly.
 set(core_stand_in ${PROJECT_SOURCE_DIR}/client/core/stand_in)
-bandana_test(NAME report_bytes_property_test SRCS property/report_bytes_property_test.cc DEPS bandana::client bandana::test_support LABELS property)
+bandana_test(NAME report_bytes_property_test SRCS property/report_bytes_property_test.cc DEPS bandana::client bandana::proto bandana::test_support LABELS property)
 bandana_test(NAME plain_chacha20_test SRCS unit/plain_chacha20_test.cc ${core_stand_in}/plain_chacha20.cc DEPS bandana::base bandana::random)
 bandana_test(NAME plain_sha256_test SRCS unit/plain_sha256_test.cc ${core_stand_in}/plain_sha256.cc DEPS bandana::base)
 bandana_test(NAME stand_in_of_abseil_test SRCS unit/stand_in_test.cc DEPS bandana::base absl::statusor absl::time)

@@ -21,9 +21,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::remove(bandana::device::StoreKeyPath(path).c_str());
   const auto keys = bandana::device::KeysOf(**database, path, "");
   if (!keys.ok()) return 0;
-  auto tables = bandana::device::OpenTables(*std::move(database), *keys);
-  if (!tables.ok()) return 0;
-  (*tables)->Mark();
-  (*tables)->streams().Of(1, "");
+  auto opened = bandana::device::OpenTables(*std::move(database), *keys);
+  if (!opened.ok()) return 0;
+  opened->tables->Mark();
+  opened->tables->streams().Of(1, "");
   return 0;
 }

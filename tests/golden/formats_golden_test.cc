@@ -170,7 +170,7 @@ void WriteDevice(const std::string& path) {
     const device::PolicyId policy =
         tables.AddPolicy({.model = "m", .hash = std::string(32, 'h'), .epsilon = 2, .delta = 1e-6});
     tables.Debit({.policy = policy, .user = "ann", .events = 5});
-    tables.reports().Put({.number = body->NextNumber(),
+    tables.reports().Put({.number = body->state().NextNumber(),
                       .policy = policy,
                       .state = device::ReportState::kReady,
                       .user = "ann",

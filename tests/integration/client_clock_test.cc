@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/base/monotone_clock.h"
+#include "client/core/monotone_clock.h"
 #include "client/src/seams.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bandana/client.h"
-#include "client/src/delivery/window_timer.h"
+#include "client/core/delivery/window_timer.h"
 #include "client/src/seams.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_recommender.h"

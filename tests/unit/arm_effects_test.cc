@@ -1,5 +1,5 @@
 // How a device reads the pages of effects of arms.
-#include "client/src/selection/arm_effects.h"
+#include "client/core/selection/arm_effects.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,18 +17,18 @@ using testing::IsOk;
 using testing::IsOkAndHolds;
 using testing::StatusIs;
 
-v1::GetArmEffectsResponse Page(std::uint64_t version, const std::vector<std::uint32_t>& ids,
-                               std::uint64_t next_arm = 0) {
-  v1::GetArmEffectsResponse page;
-  page.set_version(version);
+ArmEffectsPage Page(std::uint64_t version, const std::vector<std::uint32_t>& ids,
+                    std::uint64_t next_arm = 0) {
+  ArmEffectsPage page;
+  page.version = version;
   for (const std::uint32_t id : ids) {
-    page.add_ids(id);
-    page.add_means(static_cast<float>(id) / 8);
-    page.add_variances(static_cast<float>(id) / 4);
+    page.ids.push_back(id);
+    page.means.push_back(static_cast<float>(id) / 8);
+    page.variances.push_back(static_cast<float>(id) / 4);
   }
-  page.set_next_arm(next_arm);
-  page.set_unknown_mean(0.5);
-  page.set_unknown_variance(0.25);
+  page.next_arm = next_arm;
+  page.unknown_mean = 0.5;
+  page.unknown_variance = 0.25;
   return page;
 }
 
@@ -59,7 +59,7 @@ TEST(ArmEffectsTest, ABlockMayBeEmpty) {
 TEST(ArmEffectsTest, RefusesWhatDoesNotFit) {
   const auto internal = absl::StatusCode::kInternal;
   auto page = Page(1, {1, 2});
-  page.add_means(1);
+  page.means.push_back(1);
   EXPECT_THAT(ArmEffectsPages().Add(page), StatusIs(internal, "one mean and variance"));
   EXPECT_THAT(ArmEffectsPages().Add(Page(1, {2, 1})), StatusIs(internal, "ascend"));
   EXPECT_THAT(ArmEffectsPages().Add(Page(1, {2, 2})), StatusIs(internal, "ascend"));
@@ -72,17 +72,17 @@ TEST(ArmEffectsTest, RefusesWhatDoesNotFit) {
   for (const double wrong :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -1.0}) {
     page = Page(1, {1});
-    page.set_variances(0, static_cast<float>(wrong));
+    page.variances[0] = static_cast<float>(wrong);
     EXPECT_THAT(ArmEffectsPages().Add(page), StatusIs(internal, "finite"));
     page = Page(1, {1});
-    page.set_unknown_variance(wrong);
+    page.unknown_variance = wrong;
     EXPECT_THAT(ArmEffectsPages().Add(page), StatusIs(internal, "finite"));
     if (wrong == -1) continue;
     page = Page(1, {1});
-    page.set_means(0, static_cast<float>(wrong));
+    page.means[0] = static_cast<float>(wrong);
     EXPECT_THAT(ArmEffectsPages().Add(page), StatusIs(internal, "finite"));
     page = Page(1, {1});
-    page.set_unknown_mean(wrong);
+    page.unknown_mean = wrong;
     EXPECT_THAT(ArmEffectsPages().Add(page), StatusIs(internal, "finite"));
   }
 }

@@ -9,16 +9,17 @@
 #include <vector>
 
 #include "client/core/backoff.h"
+#include "client/core/delivery/queue_slots.h"
+#include "client/core/delivery/window_timer.h"
 #include "client/core/features.h"
 #include "client/core/handle.h"
+#include "client/core/messages.h"
 #include "client/core/release.h"
 #include "client/core/report_bytes.h"
+#include "client/core/selection/posteriors.h"
+#include "client/core/selection/selector.h"
 #include "client/src/base/once.h"
 #include "client/src/base/scheduler.h"
-#include "client/src/delivery/queue_slots.h"
-#include "client/src/delivery/window_timer.h"
-#include "client/src/selection/posteriors.h"
-#include "client/src/selection/selector.h"
 #include "common/base/own_number.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
@@ -226,11 +227,11 @@ TEST(FeaturesTest, ArmsArePackedWithTheirIds) {
   ShowArm(1, 2, 1, row);
   EXPECT_EQ(row.features, PackedArm(packed, 1, 2, 1));
   v1::InlineArms arms;
-  UnpackArm(PackedArm(packed, 0, 2, 1), arms);
+  ASSERT_TRUE(arms.ParseFromString(InlineArmBytes(PackedArm(packed, 0, 2, 1))));
   EXPECT_THAT(arms.features(), ElementsAre(1));
   EXPECT_THAT(arms.ids(), ElementsAre(7u));
   v1::InlineArms without;
-  UnpackArm(PackFeatures(std::vector<double>{3, 4}), without);
+  ASSERT_TRUE(without.ParseFromString(InlineArmBytes(PackFeatures(std::vector<double>{3, 4}))));
   EXPECT_THAT(without.features(), ElementsAre(3, 4));
   EXPECT_THAT(without.ids(), ElementsAre());
 }
@@ -269,6 +270,13 @@ TEST(SchedulerTest, RunsInOrderOfTimeAndTheRestAtStop) {
   EXPECT_EQ(order.size(), 3);
 }
 
+PosteriorResponse Read(const v1::GetPosteriorResponse& response) {
+  return *ReadPosteriorResponse(response.SerializeAsString());
+}
+SelectResponse Read(const v1::SelectResponse& response) {
+  return *ReadSelectResponse(response.SerializeAsString());
+}
+
 v1::GetPosteriorResponse SomePosterior() {
   v1::GetPosteriorResponse response;
   response.set_version(5);
@@ -279,7 +287,7 @@ v1::GetPosteriorResponse SomePosterior() {
 }
 
 TEST(PosteriorsTest, RanksByMeanPlusAlphaWidth) {
-  const auto posterior = ParsePosterior(SomePosterior(), 2);
+  const auto posterior = ParsePosterior(Read(SomePosterior()), 2);
   ASSERT_THAT(posterior, IsOk());
   EXPECT_THAT(posterior->node.covariance, ElementsAre(4, 1, 1, 9));
   // (1,0): 0.5 + 2 * 2 = 4.5; (0,1): -1 + 2 * 3 = 5; (0,0): 0; (1,1): -0.5 + 2 sqrt(15) = 7.246.
@@ -306,7 +314,7 @@ TEST(PosteriorsTest, AddsWhatEveryArmHasAndWhatEachHas) {
   auto response = SomePosterior();
   response.set_constant_mean(0.25);
   response.set_constant_variance(3);
-  const auto posterior = ParsePosterior(response, 2);
+  const auto posterior = ParsePosterior(Read(response), 2);
   ASSERT_THAT(posterior, IsOk());
   const std::vector<double> arms = {1, 0, 1, 0};
   const std::vector<ArmShare> shares = {{}, {.mean = 0.5, .variance = 9}};
@@ -321,7 +329,7 @@ TEST(PosteriorsTest, AddsWhatEveryArmHasAndWhatEachHas) {
 
 // That posterior, read as one of theta / 4: the arms' logits are 4 times their means.
 TEST(PosteriorsTest, LogisticRanksAlikeInRewardUnitsAndStraightensItsFeatures) {
-  const auto posterior = ParsePosterior(SomePosterior(), 2);
+  const auto posterior = ParsePosterior(Read(SomePosterior()), 2);
   const std::vector<double> arms = {1, 0, 0, 1, 0, 0, 1, 1};
   const Ranking ranking = RankOnDevice(*posterior, Link::kLogistic, {.features = arms}, 4, 1);
   const Ranking linear = RankOnDevice(*posterior, Link::kLinear, {.features = arms}, 4, 1);
@@ -352,7 +360,7 @@ TEST(PosteriorsTest, SaturatedEstimatesShrinkFeaturesAndStayFinite) {
     response.set_means(0, huge);
     response.set_means(1, huge);
     const Ranking ranking =
-        RankOnDevice(*ParsePosterior(response, 2), Link::kLogistic, {.features = arms}, 2, 1);
+        RankOnDevice(*ParsePosterior(Read(response), 2), Link::kLogistic, {.features = arms}, 2, 1);
     for (int i = 0; i < 2; ++i) {
       EXPECT_GE(ranking.arms[i].mean, 0);
       EXPECT_LE(ranking.arms[i].mean, 1);
@@ -363,19 +371,19 @@ TEST(PosteriorsTest, SaturatedEstimatesShrinkFeaturesAndStayFinite) {
 
 TEST(PosteriorsTest, RefusesWhatDoesNotFit) {
   const auto internal = absl::StatusCode::kInternal;
-  EXPECT_THAT(ParsePosterior(SomePosterior(), 3), StatusIs(internal, "dimension 3"));
+  EXPECT_THAT(ParsePosterior(Read(SomePosterior()), 3), StatusIs(internal, "dimension 3"));
   auto nan = SomePosterior();
   nan.set_covariances(1, std::nan(""));
-  EXPECT_THAT(ParsePosterior(nan, 2), StatusIs(internal, "not finite"));
+  EXPECT_THAT(ParsePosterior(Read(nan), 2), StatusIs(internal, "not finite"));
   auto two = SomePosterior();
   two.add_alphas(1);
-  EXPECT_THAT(ParsePosterior(two, 2), StatusIs(internal));
+  EXPECT_THAT(ParsePosterior(Read(two), 2), StatusIs(internal));
   auto constant = SomePosterior();
   constant.set_constant_mean(std::nan(""));
-  EXPECT_THAT(ParsePosterior(constant, 2), StatusIs(internal, "not finite"));
+  EXPECT_THAT(ParsePosterior(Read(constant), 2), StatusIs(internal, "not finite"));
   constant.set_constant_mean(0);
   constant.set_constant_variance(-1e-9);
-  EXPECT_THAT(ParsePosterior(constant, 2), StatusIs(internal, "below 0"));
+  EXPECT_THAT(ParsePosterior(Read(constant), 2), StatusIs(internal, "below 0"));
 }
 
 TEST(PosteriorsTest, CacheKeepsTheNewestOfTheLastUsers) {
@@ -407,13 +415,93 @@ TEST(SelectorTest, InlineArmsMayHaveIds) {
   const std::vector<std::uint32_t> ids = {7, 9};
   const auto request = MakeSelectRequest("m", 2, "u", Arms::Inline(arms, ids), 1);
   ASSERT_THAT(request, IsOk());
-  EXPECT_EQ(request->arms().inline_arms().features_size(), 4);
-  ASSERT_EQ(request->arms().inline_arms().ids_size(), 2);
-  EXPECT_EQ(request->arms().inline_arms().ids(1), 9u);
-  EXPECT_EQ(MakeSelectRequest("m", 2, "u", Arms::Inline(arms), 1)->arms().inline_arms().ids_size(),
-            0);
+  v1::SelectRequest sent;
+  ASSERT_TRUE(sent.ParseFromString(request->Under("hash")));
+  EXPECT_EQ(sent.policy_hash(), "hash");
+  EXPECT_EQ(sent.arms().inline_arms().features_size(), 4);
+  ASSERT_EQ(sent.arms().inline_arms().ids_size(), 2);
+  EXPECT_EQ(sent.arms().inline_arms().ids(1), 9u);
+  ASSERT_TRUE(
+      sent.ParseFromString(MakeSelectRequest("m", 2, "u", Arms::Inline(arms), 1)->Under("hash")));
+  EXPECT_EQ(sent.arms().inline_arms().ids_size(), 0);
   EXPECT_THAT(MakeSelectRequest("m", 2, "u", Arms::Inline(arms, std::span(ids).first(1)), 1),
               StatusIs(absl::StatusCode::kInvalidArgument, "one id per arm, got 1 for 2 arms"));
+}
+
+// Every form of arms, with and without a context, against protobuf's own bytes.
+TEST(SelectorTest, RequestsAreProtobufsBytes) {
+  const std::vector<std::uint32_t> ids = {7, 0};
+  const std::vector<std::string> names = {"a", "b"};
+  ArmQuery query;
+  query.tags_any = {"x"};
+  query.tags_all = {"y", ""};
+  query.tags_none = {"z"};
+  query.excluded_ids = {3};
+  query.excluded_names = {"n"};
+  Features one;  // a map of protobuf has no order: one entry each
+  one.Numbers("v", {0, 2.5});
+  const std::vector<NamedArm> named = {{"a", Features().Flag("f", false)},
+                                       {"b", Features().Texts("t", {"", "u"})},
+                                       {"c", Features().Number("n", 0)},
+                                       {"d", Features().Text("s", "text")},
+                                       {"e", {}}};
+  const std::vector<double> features = {1, 0, 0, 1};
+  const Arms forms[] = {
+      Arms::Inline(features), Arms::Catalogue(ids),      Arms::CatalogueNames(names),
+      Arms::Query(names),     Arms::Query({}),           Arms::Matching(query),
+      Arms::Named(named),     Arms::Named(named).In(one)};
+  for (const Arms& arms : forms) {
+    const auto request = MakeSelectRequest("m", 2, "user", arms, Ranks(3, 1));
+    ASSERT_THAT(request, IsOk());
+    v1::SelectRequest sent;
+    ASSERT_TRUE(sent.ParseFromString(request->Under("hash")));
+    EXPECT_EQ(sent.SerializeAsString(), request->Under("hash"));
+    EXPECT_EQ(sent.top_k(), 3);
+    EXPECT_EQ(sent.shown(), 1);
+    EXPECT_TRUE(sent.has_arms());
+    const auto slots = MakeSlotsRequest("m", 2, "user", arms, 2);
+    ASSERT_THAT(slots, IsOk());
+    ASSERT_TRUE(sent.ParseFromString(slots->Under("hash")));
+    EXPECT_EQ(sent.SerializeAsString(), slots->Under("hash"));
+    EXPECT_EQ(sent.slots(), 2);
+  }
+  v1::SelectRequest sent;
+  ASSERT_TRUE(sent.ParseFromString(
+      MakeSelectRequest("m", 2, "user", Arms::Matching(query), 1)->Under("hash")));
+  const v1::CatalogueQuery& asked = sent.arms().catalogue_query();
+  EXPECT_THAT(asked.tags_any(), ElementsAre("x"));
+  EXPECT_THAT(asked.tags_all(), ElementsAre("y", ""));
+  EXPECT_THAT(asked.tags_none(), ElementsAre("z"));
+  EXPECT_THAT(asked.excluded_ids(), ElementsAre(3u));
+  EXPECT_THAT(asked.excluded_names(), ElementsAre("n"));
+  ASSERT_TRUE(sent.ParseFromString(
+      MakeSelectRequest("m", 2, "user", Arms::Named(named).In(one), 1)->Under("hash")));
+  EXPECT_EQ(sent.arms().named_arms().arms_size(), 5);
+  const auto& flag = sent.arms().named_arms().arms(0).features().fields().at("f");
+  EXPECT_TRUE(flag.has_bool_value());
+  const auto& number = sent.arms().named_arms().arms(2).features().fields().at("n");
+  EXPECT_TRUE(number.has_number_value());
+  EXPECT_EQ(sent.context().fields().at("v").list_value().values(1).number_value(), 2.5);
+}
+
+TEST(SelectorTest, PagesOfEffectsAreKeptAsOne) {
+  v1::GetArmEffectsResponse first;
+  first.set_version(3);
+  first.add_ids(1);
+  first.add_means(0.5F);
+  first.add_variances(0.25F);
+  first.set_next_arm(2);
+  v1::GetArmEffectsResponse second = first;
+  second.set_version(4);
+  second.set_ids(0, 2);
+  second.clear_next_arm();
+  const auto joined = ReadArmEffectsPage(
+      JoinArmEffectsPages(first.SerializeAsString() + second.SerializeAsString(), 3));
+  ASSERT_THAT(joined, IsOk());
+  EXPECT_EQ(joined->version, 3);
+  EXPECT_EQ(joined->next_arm, 0);
+  EXPECT_THAT(joined->ids, ElementsAre(1u, 2u));
+  EXPECT_THAT(joined->means, ElementsAre(0.5F, 0.5F));
 }
 
 TEST(SelectorTest, AnswersThatDoNotFitTheRequestAreInternal) {
@@ -433,7 +521,7 @@ TEST(SelectorTest, AnswersThatDoNotFitTheRequestAreInternal) {
     return response;
   };
   auto response = good();
-  EXPECT_THAT(ParseSelectResponse(*request, 2, std::nullopt, response), IsOk());
+  EXPECT_THAT(ParseSelectResponse(*request, 2, std::nullopt, Read(response)), IsOk());
   const std::function<void(v1::SelectResponse&)> spoil[] = {
       [](auto& r) { r.clear_token(); },        [](auto& r) { r.set_positions(0, 2); },
       [](auto& r) { r.add_arm_ids(1); },       [](auto& r) { r.add_scores(1); },
@@ -442,7 +530,7 @@ TEST(SelectorTest, AnswersThatDoNotFitTheRequestAreInternal) {
   for (const auto& change : spoil) {
     auto spoilt = good();
     change(spoilt);
-    EXPECT_THAT(ParseSelectResponse(*request, 2, std::nullopt, spoilt),
+    EXPECT_THAT(ParseSelectResponse(*request, 2, std::nullopt, Read(spoilt)),
                 StatusIs(absl::StatusCode::kInternal));
   }
 }
@@ -456,33 +544,20 @@ TEST(SelectorTest, APointWhereArmsWereAskedForIsInternal) {
   answer.add_point(0.25);
   answer.set_token("t");
   v1::SelectResponse same = answer;
-  EXPECT_THAT(ParseSelectResponse(*ranked, 2, std::nullopt, same),
+  EXPECT_THAT(ParseSelectResponse(*ranked, 2, std::nullopt, Read(same)),
               StatusIs(absl::StatusCode::kInternal));
   same = answer;
   same.add_positions(0);
-  EXPECT_THAT(ParseSelectResponse(*point, 2, std::nullopt, same),
+  EXPECT_THAT(ParseSelectResponse(*point, 2, std::nullopt, Read(same)),
               StatusIs(absl::StatusCode::kInternal));
   same = answer;
   same.clear_token();
-  EXPECT_THAT(ParseSelectResponse(*point, 2, std::nullopt, same),
+  EXPECT_THAT(ParseSelectResponse(*point, 2, std::nullopt, Read(same)),
               StatusIs(absl::StatusCode::kInternal));
-  const auto ranking = ParseSelectResponse(*point, 2, std::nullopt, answer);
+  const auto ranking = ParseSelectResponse(*point, 2, std::nullopt, Read(answer));
   ASSERT_THAT(ranking, IsOk());
   EXPECT_EQ(ranking->point, (std::vector<double>{0.5, 0.25}));
   EXPECT_EQ(ranking->token, "t");
-}
-
-TEST(WireReportsTest, TokenIsAddedLaterToTheSameReport) {
-  v1::Outcome outcome;
-  outcome.set_token("t");
-  outcome.set_reward(0.25);
-  EXPECT_EQ(kOutcomeForm.with_token(OutcomeBytes("", 0, 0.25), "t"), outcome.SerializeAsString());
-  v1::PerturbedReport report;
-  report.set_output(3);
-  EXPECT_EQ(kPerturbedForm.with_token(report.SerializeAsString(), "t"), [&] {
-    report.set_token("t");
-    return report.SerializeAsString();
-  }());
 }
 
 }  // namespace

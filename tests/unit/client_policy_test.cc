@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "client/src/privacy/policy.h"
+#include "client/core/policy.h"
 #include "tests/support/fake_recommender.h"
 #include "tests/support/status_matchers.h"
 

@@ -19,7 +19,7 @@ using ::bandana::testing::StatusIs;
 // Plays the store's writer: each call is its own transaction.
 class LedgerTest : public ::testing::Test {
  protected:
-  LedgerTest() : tables_(*OpenTables(*OpenStoreInMemory(), *KeysInMemory())) {
+  LedgerTest() : tables_(std::move(OpenTables(*OpenStoreInMemory(), *KeysInMemory())->tables)) {
     policy_ = tables_->AddPolicy({0, "m", "a", 1, 0});
   }
   Account AccountOf(std::uint64_t events_max, const std::string& user = "u") {

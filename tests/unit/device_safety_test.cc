@@ -224,13 +224,13 @@ TEST_F(DeviceSafetyTest, AnOlderCopyIsNoticedAndChargedToEveryUser) {
   const std::string copy = Slurp(path_);
   store = MustOpen();
   Debit(*store, "v", 7);
-  const DecisionNumber number = store->NextNumber();
+  const DecisionNumber number = store->state().NextNumber();
   store.reset();
   Spill(path_, copy);
 
   store = MustOpen();
   EXPECT_TRUE(store->rolled_back());
-  EXPECT_GT(store->NextNumber(), number);
+  EXPECT_GT(store->state().NextNumber(), number);
   With(*store, [&](Tables& tables) {
     EXPECT_EQ(tables.lost_events(), 7);
     // Whatever was decided before can no longer be drawn, and what was drawn is still sent.

@@ -92,7 +92,7 @@ TEST(DeviceStoreTest, KeepsWhatWasCommitted) {
   {
     const auto store = MustOpen(path);
     identity = store->identity();
-    number = store->NextNumber();
+    number = store->state().NextNumber();
     EXPECT_TRUE(store->durable());
     ASSERT_THAT(Debit(*store, "u", 7), IsOk());
     ASSERT_THAT(store->Run([](Store::Transaction& transaction) {
@@ -103,7 +103,7 @@ TEST(DeviceStoreTest, KeepsWhatWasCommitted) {
   }
   const auto store = MustOpen(path);
   EXPECT_EQ(store->identity(), identity);
-  EXPECT_GT(store->NextNumber(), number);
+  EXPECT_GT(store->state().NextNumber(), number);
   EXPECT_EQ(EventsOf(*store, "u"), 7);
   std::optional<ReportRow> row;
   ASSERT_THAT(store->Run([&](Store::Transaction& transaction) {
@@ -246,24 +246,23 @@ TEST(DeviceStoreTest, FlippedBitsInRowsAreFound) {
 TEST(DeviceStoreTest, FailureUndoesTheWholeTransaction) {
   const auto store = std::static_pointer_cast<Store>(DeviceStore::InMemory());
   Once<absl::Status> innocent;
-  // Both are queued before the writer can take the first: the blocker holds it.
-  Once<bool> queued;
-  store->Enqueue([&](Store::Transaction&) { return queued.Get(), absl::OkStatus(); }, nullptr);
-  store->Enqueue(
-      [](Store::Transaction& transaction) {
-        transaction.tables.Debit({.policy = 1, .user = "u", .events = 3});
-        return absl::OkStatus();
-      },
-      [&](absl::Status status) { innocent.Set(std::move(status)); });
   Once<absl::Status> culprit;
-  store->Enqueue(
-      [](Store::Transaction& transaction) {
-        transaction.tables.MarkDrawn(1, absl::InfiniteFuture());
-        transaction.tables.MarkDrawn(1, absl::InfiniteFuture());  // violates the key
-        return absl::OkStatus();
-      },
-      [&](absl::Status status) { culprit.Set(std::move(status)); });
-  queued.Set(true);
+  // Both are queued before the writer can enter and take the first.
+  store->entrance().Enter([&] {
+    store->Enqueue(
+        [](Store::Transaction& transaction) {
+          transaction.tables.Debit({.policy = 1, .user = "u", .events = 3});
+          return absl::OkStatus();
+        },
+        [&](absl::Status status) { innocent.Set(std::move(status)); });
+    store->Enqueue(
+        [](Store::Transaction& transaction) {
+          transaction.tables.MarkDrawn(1, absl::InfiniteFuture());
+          transaction.tables.MarkDrawn(1, absl::InfiniteFuture());  // violates the key
+          return absl::OkStatus();
+        },
+        [&](absl::Status status) { culprit.Set(std::move(status)); });
+  });
   EXPECT_THAT(culprit.Get(), StatusIs(absl::StatusCode::kUnavailable, "device store"));
   EXPECT_THAT(innocent.Get(), StatusIs(absl::StatusCode::kUnavailable, "device store"));
   ASSERT_THAT(store->Run([](Store::Transaction& transaction) {
@@ -292,21 +291,21 @@ TEST(DeviceStoreTest, QueuedOperationsShareACommit) {
   TempDir folder;
   const std::string path = folder.File("d.db");
   const auto store = MustOpen(path);
-  // While the first operation holds the writer, 50 more queue up; then one commit takes them all:
-  // the log grows by far less than 50 separate commits would make it.
-  Once<bool> queued;
-  store->Enqueue([&](Store::Transaction&) { return queued.Get(), absl::OkStatus(); }, nullptr);
+  // While the writer cannot enter, 50 operations queue up; then one commit takes them all: the log
+  // grows by far less than 50 separate commits would make it.
   std::atomic<int> committed{0};
-  for (int i = 1; i <= 50; ++i) {
-    store->Enqueue(
-        [i](Store::Transaction& transaction) {
-          transaction.tables.MarkDrawn(i, absl::InfiniteFuture());
-          return absl::OkStatus();
-        },
-        [&](const absl::Status& status) { committed += status.ok(); });
-  }
-  const auto before = Slurp(path + "-wal").size();
-  queued.Set(true);
+  std::size_t before = 0;
+  store->entrance().Enter([&] {
+    for (int i = 1; i <= 50; ++i) {
+      store->Enqueue(
+          [i](Store::Transaction& transaction) {
+            transaction.tables.MarkDrawn(i, absl::InfiniteFuture());
+            return absl::OkStatus();
+          },
+          [&](const absl::Status& status) { committed += status.ok(); });
+    }
+    before = Slurp(path + "-wal").size();
+  });
   ASSERT_THAT(store->Run([](Store::Transaction&) { return absl::OkStatus(); }), IsOk());
   EXPECT_EQ(committed, 50);
   EXPECT_LT(Slurp(path + "-wal").size() - before, 50 * 4096u / 5);

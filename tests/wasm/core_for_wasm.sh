@@ -7,7 +7,7 @@ shift
 headers=/usr/include/wasm32-wasi
 library=/usr/lib/wasm32-wasi
 compiler="clang++-14 --target=wasm32-wasi -std=c++20 -Os -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -Werror -Wno-sign-compare
-  -Wno-missing-field-initializers -isystem $headers/c++/v1 -isystem $headers -isystem $tree/client/core/stand_in -I$tree"
+  -Wno-missing-field-initializers -isystem $headers/c++/v1 -isystem $headers -isystem $tree/client/core/stand_in -I$tree -I$tree/client/include"
 objects=
 for source in "$@"; do
   object=$(echo "$source" | tr / _).o

@@ -7,9 +7,9 @@
 
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.pb.h"
+#include "client/core/context_privatizer.h"
 #include "client/core/features.h"
 #include "client/core/stream_privatizer.h"
-#include "client/src/privacy/context_privatizer.h"
 #include "client/src/store/store.h"
 #include "common/base/status.h"
 #include "common/mechanisms/privunit.h"
@@ -55,7 +55,7 @@ class Device {
                                                                 .policy = policy_,
                                                                 .bits = &bits}));
     device::ReportRow row;
-    row.number = store_->NextNumber();
+    row.number = store_->state().NextNumber();
     row.policy = policy_;
     row.state = device::ReportState::kOutbound;
     row.user = kUser;

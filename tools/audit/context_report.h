@@ -7,7 +7,7 @@
 namespace bandana::audit {
 
 // The events of AttackPrivUnit through the SDK's own last step,
-// client/src/privacy/context_privatizer.h, over a store in memory: the ledger is debited, the
+// client/core/context_privatizer.h, over a store in memory: the ledger is debited, the
 // report drawn and written, and its bytes, those that Submit would carry, are all that the attacker
 // reads. Its event is AttackPrivUnit's.
 absl::StatusOr<Attack> AttackContextReport(const Claim& claim);

@@ -34,9 +34,9 @@ BANNED = [
 # A friend of a private type reads what nobody else may. It stands in the room of the type, or where this says.
 FRIENDS = {"ClippedStatisticsPeer": "tools/audit/", "ClippedIncrementPeer": "tests/support/",
            "LaplaceMechanism": "tools/published/", "ScalarGaussian": "tools/published/",
-           "ContextPrivatizer": "client/src/privacy/", "Privatizer": "client/core/", "RewardReports": "common/promise/"}
+           "ContextPrivatizer": "client/core/", "Privatizer": "client/core/", "RewardReports": "common/promise/"}
 FRIEND = re.compile(r"\bfriend\s+(?:class|struct)\s+(?:\w+::)*(\w+)\s*;")
-PRIVATE_TYPES = ("common/mechanisms/", "client/core/", "client/src/privacy/")
+PRIVATE_TYPES = ("common/mechanisms/", "client/core/")
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 DISABLED = re.compile(r"\bDISABLED_\w+")
 STAY = re.compile(r"issue #\d+, until (\d{4}-\d{2}-\d{2})")

@@ -29,7 +29,7 @@ TABLES = {
     "common/design/coupling_table.cc",  # coupling -> how it is parsed and named
     "common/design/planner/choice_table.cc",  # mode, family -> what AUTO weighs
     "common/model/paths/make_path.cc",  # part of a mechanism, where it is drawn -> path
-    "client/src/privacy/mechanisms.cc",  # part of a mechanism, where it is drawn -> what a device does with an event
+    "client/core/mechanisms.cc",  # part of a mechanism, where it is drawn -> what a device does with an event
     "tools/audit/registry.cc",       # mechanism -> attack
 }
 

@@ -234,7 +234,7 @@ class Client {
   virtual absl::StatusOr<Selection> Select(std::string_view user, const Arms& arms,
                                            Ranks ranks = {}) = 0;
 
-  // As Select, without blocking.ocking.ocking.
+  // As Select, without blocking.
   virtual void SelectAsync(std::string_view user, const Arms& arms, Ranks ranks,
                            std::function<void(absl::StatusOr<Selection>)> done) = 0;
 
@@ -275,7 +275,7 @@ class Client {
   // would report the slots that got no reaction.
   virtual absl::StatusOr<std::vector<Selection>> SelectSlots(std::string_view user,
                                                              const Arms& arms, int slots) = 0;
-  // As Select, without blocking.ocking.ocking.
+  // As SelectSlots, without blocking.
   virtual void SelectSlotsAsync(
       std::string_view user, const Arms& arms, int slots,
       std::function<void(absl::StatusOr<std::vector<Selection>>)> done) = 0;
@@ -284,7 +284,7 @@ class Client {
   // drawn by the server. Report takes its reward like that of an arm. Deadline, retries and errors
   // are those of Select; also INVALID_ARGUMENT when the model ranks arms.
   virtual absl::StatusOr<Selection> SelectPoint(std::string_view user) = 0;
-  // As Select, without blocking.ocking.ocking.
+  // As SelectPoint, without blocking.
   virtual void SelectPointAsync(std::string_view user,
                                 std::function<void(absl::StatusOr<Selection>)> done) = 0;
 

@@ -1,6 +1,7 @@
 // A value that one thread hands to another, once.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -22,6 +23,11 @@ class Once {
     std::unique_lock lock(mutex_);
     ready_.wait(lock, [this] { return value_.has_value(); });
     return *std::move(value_);
+  }
+  // False: not set within the time.
+  bool WaitFor(std::chrono::nanoseconds time) {
+    std::unique_lock lock(mutex_);
+    return ready_.wait_for(lock, time, [this] { return value_.has_value(); });
   }
 
  private:

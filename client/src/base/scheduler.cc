@@ -9,6 +9,10 @@ ThreadScheduler::ThreadScheduler() : thread_([this] { Loop(); }) {}
 
 ThreadScheduler::~ThreadScheduler() { Stop(); }
 
+absl::Duration ThreadScheduler::Elapsed() const {
+  return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+}
+
 bool ThreadScheduler::RunAfter(absl::Duration delay, Task task) {
   const Time at =
       std::chrono::steady_clock::now() +

@@ -10,30 +10,26 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "client/core/timers.h"
 
 namespace bandana::device {
 
-// Threads: safe.
-class Scheduler {
+// Tasks run on the scheduler's thread. Threads: safe.
+class Scheduler : public Timers {
  public:
-  using Task = std::function<void()>;
-
-  virtual ~Scheduler() = default;
-  // Runs `task` on the scheduler's thread after `delay`; tasks must be short. False after Stop:
-  // the task is dropped.
-  virtual bool RunAfter(absl::Duration delay, Task task) = 0;
   // Ends the thread, then runs what was waiting at once, here: nobody waits for a task in vain.
   // Not from a task.
   virtual void Stop() = 0;
 };
 
-// Time is the monotonic clock: a change of the wall clock moves nothing.
+// By the monotonic clock.
 class ThreadScheduler final : public Scheduler {
  public:
   ThreadScheduler();
   // Stop.
   ~ThreadScheduler() override;
 
+  absl::Duration Elapsed() const override;
   bool RunAfter(absl::Duration delay, Task task) override;
   void Stop() override;
 

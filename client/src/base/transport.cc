@@ -1,16 +1,18 @@
 #include "client/src/base/transport.h"
 
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
-#include "bandana/v1/recommender.grpc.pb.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 
@@ -19,15 +21,38 @@ namespace {
 
 constexpr char kPushbackKey[] = "grpc-retry-pushback-ms";
 
-// One call under way: the tag of its completion.
-class Call {
- public:
-  virtual ~Call() = default;
-  virtual void Finish(const Answer& answer) = 0;
-  // Lets go of the connection, after the completion.
-  virtual void Release() = 0;
+constexpr const char* kMethods[] = {
+    "/bandana.v1.Recommender/GetModel",     "/bandana.v1.Recommender/Select",
+    "/bandana.v1.Recommender/BatchSelect",  "/bandana.v1.Recommender/Report",
+    "/bandana.v1.Recommender/Submit",       "/bandana.v1.Recommender/GetPosterior",
+    "/bandana.v1.Recommender/GetArmEffects"};
 
+// One call under way: the tag of its completion.
+struct Call {
+  explicit Call(OnAnswer done) : done(std::move(done)) {}
+
+  void Finish(const Answer& answer) {
+    std::string bytes;
+    if (answer.status.ok()) Append(response, bytes);
+    done(answer, bytes);
+  }
+  // Lets go of the connection, after the completion.
+  void Release() {
+    reader.reset();
+    context.reset();
+  }
+  static void Append(const grpc::ByteBuffer& buffer, std::string& bytes) {
+    std::vector<grpc::Slice> slices;
+    if (!buffer.Dump(&slices).ok()) return;
+    for (const grpc::Slice& slice : slices) {
+      bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+    }
+  }
+
+  OnAnswer done;
   std::optional<grpc::ClientContext> context{std::in_place};
+  std::unique_ptr<grpc::ClientAsyncResponseReader<grpc::ByteBuffer>> reader;
+  grpc::ByteBuffer response;
   grpc::Status status;
 };
 
@@ -49,27 +74,6 @@ Answer ToAnswer(const Call& call) {
   }
   return answer;
 }
-
-template <typename Response>
-class TypedCall final : public Call {
- public:
-  explicit TypedCall(OnAnswer<Response> done) : done_(std::move(done)) {}
-
-  void Finish(const Answer& answer) override {
-    if (!status.ok()) response.Clear();
-    done_(answer, response);
-  }
-  void Release() override {
-    reader.reset();
-    context.reset();
-  }
-
-  Response response;
-  std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> reader;
-
- private:
-  OnAnswer<Response> done_;
-};
 
 absl::StatusOr<Connection> Connect(const std::string& target, const ChannelSecurity& security) {
   grpc::ChannelArguments arguments;
@@ -96,33 +100,31 @@ class GrpcTransport final : public Transport {
 
   ~GrpcTransport() override { Shutdown(); }
 
-  void GetModel(const v1::GetModelRequest& request, const CallOptions& options,
-                OnAnswer<v1::GetModelResponse> done) override {
-    Start(&v1::Recommender::Stub::PrepareAsyncGetModel, request, options, std::move(done));
-  }
-  void Select(const v1::SelectRequest& request, const CallOptions& options,
-              OnAnswer<v1::SelectResponse> done) override {
-    Start(&v1::Recommender::Stub::PrepareAsyncSelect, request, options, std::move(done));
-  }
-  void BatchSelect(const v1::BatchSelectRequest& request, const CallOptions& options,
-                   OnAnswer<v1::BatchSelectResponse> done) override {
-    Start(&v1::Recommender::Stub::PrepareAsyncBatchSelect, request, options, std::move(done));
-  }
-  void Report(const v1::ReportRequest& request, const CallOptions& options,
-              OnAnswer<v1::ReportResponse> done) override {
-    Start(&v1::Recommender::Stub::PrepareAsyncReport, request, options, std::move(done));
-  }
-  void Submit(const v1::SubmitRequest& request, const CallOptions& options,
-              OnAnswer<v1::SubmitResponse> done) override {
-    Start(&v1::Recommender::Stub::PrepareAsyncSubmit, request, options, std::move(done));
-  }
-  void GetPosterior(const v1::GetPosteriorRequest& request, const CallOptions& options,
-                    OnAnswer<v1::GetPosteriorResponse> done) override {
-    Start(&v1::Recommender::Stub::PrepareAsyncGetPosterior, request, options, std::move(done));
-  }
-  void GetArmEffects(const v1::GetArmEffectsRequest& request, const CallOptions& options,
-                     OnAnswer<v1::GetArmEffectsResponse> done) override {
-    Start(&v1::Recommender::Stub::PrepareAsyncGetArmEffects, request, options, std::move(done));
+  void Make(Method method, std::string request, const CallOptions& options,
+            OnAnswer done) override {
+    auto call = std::make_unique<Call>(std::move(done));
+    call->context->set_deadline(std::chrono::system_clock::now() +
+                                absl::ToChronoNanoseconds(options.deadline));
+    call->context->set_wait_for_ready(options.wait_for_ready);
+    const grpc::Slice slice(request);
+    const grpc::ByteBuffer bytes(&slice, 1);
+    {
+      const std::lock_guard lock(mutex_);
+      if (Line* const line = closed_ ? nullptr : OpenLine(); line != nullptr) {
+        line->connection.Authorize(*call->context);
+        calls_.insert(call.get());
+        call->reader = line->stub.PrepareUnaryCall(
+            &*call->context, kMethods[static_cast<std::size_t>(method)], bytes, &queue_);
+        call->reader->StartCall();
+        call->reader->Finish(&call->response, &call->status, call.get());
+        static_cast<void>(call.release());  // Loop owns it now
+        return;
+      }
+      call->status = closed_ ? grpc::Status(grpc::StatusCode::CANCELLED, "the client is closing")
+                             : grpc::Status(grpc::StatusCode::UNAVAILABLE,
+                                            "the files of options.security cannot be used");
+    }
+    call->Finish({.status = ToStatus(call->status), .pushback = std::nullopt});
   }
 
   void Shutdown() override {
@@ -137,43 +139,17 @@ class GrpcTransport final : public Transport {
 
  private:
   struct Line {
-    explicit Line(Connection opened)
-        : connection(std::move(opened)), stub(v1::Recommender::NewStub(connection.channel())) {}
+    explicit Line(Connection opened) : connection(std::move(opened)), stub(connection.channel()) {}
     const Connection connection;
-    const std::unique_ptr<v1::Recommender::Stub> stub;
+    grpc::GenericStub stub;
   };
 
   // Null: it could not be opened. Requires mutex_.
-  const Line* OpenLine() {
+  Line* OpenLine() {
     if (line_ != nullptr) return line_.get();
     auto connection = connect_();
     if (connection.ok()) line_ = std::make_unique<Line>(*std::move(connection));
     return line_.get();
-  }
-
-  template <typename Request, typename Response, typename Prepare>
-  void Start(Prepare prepare, const Request& request, const CallOptions& options,
-             OnAnswer<Response> done) {
-    auto call = std::make_unique<TypedCall<Response>>(std::move(done));
-    call->context->set_deadline(std::chrono::system_clock::now() +
-                                absl::ToChronoNanoseconds(options.deadline));
-    call->context->set_wait_for_ready(options.wait_for_ready);
-    {
-      const std::lock_guard lock(mutex_);
-      if (const Line* const line = closed_ ? nullptr : OpenLine(); line != nullptr) {
-        line->connection.Authorize(*call->context);
-        calls_.insert(call.get());
-        call->reader = (line->stub.get()->*prepare)(&*call->context, request, &queue_);
-        call->reader->StartCall();
-        call->reader->Finish(&call->response, &call->status, call.get());
-        static_cast<void>(call.release());  // Loop owns it now
-        return;
-      }
-      call->status = closed_ ? grpc::Status(grpc::StatusCode::CANCELLED, "the client is closing")
-                             : grpc::Status(grpc::StatusCode::UNAVAILABLE,
-                                            "the files of options.security cannot be used");
-    }
-    call->Finish({.status = ToStatus(call->status), .pushback = std::nullopt});
   }
 
   void Loop() {

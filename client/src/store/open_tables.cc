@@ -78,8 +78,7 @@ absl::Status Migrate(SqliteRows& rows, const StoreKeys& keys, const MakeSealer& 
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Tables>> OpenTables(std::unique_ptr<Database> database,
-                                                   const StoreKeys& keys) {
+absl::StatusOr<OpenedTables> OpenTables(std::unique_ptr<Database> database, const StoreKeys& keys) {
   Database& opened = *database;
   BANDANA_ASSIGN_OR_RETURN(auto rows, SqliteRows::Create(std::move(database)));
   const MakeSealer make_sealer = [&keys](std::string_view identity) {
@@ -89,7 +88,9 @@ absl::StatusOr<std::unique_ptr<Tables>> OpenTables(std::unique_ptr<Database> dat
     BANDANA_RETURN_IF_ERROR(Migrate(*rows, keys, make_sealer));
     opened.Scrub();
   }
-  return Tables::Create(std::move(rows), make_sealer);
+  SqliteRows* const of_file = rows.get();
+  BANDANA_ASSIGN_OR_RETURN(auto tables, Tables::Create(std::move(rows), make_sealer));
+  return OpenedTables{std::move(tables), of_file};
 }
 
 }  // namespace bandana::device

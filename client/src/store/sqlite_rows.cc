@@ -1,6 +1,7 @@
 #include "client/src/store/sqlite_rows.h"
 
 #include <string>
+#include <utility>
 
 #include "client/src/store/schema.h"
 #include "common/base/status.h"
@@ -205,7 +206,19 @@ absl::Status SqliteRows::End() {
   return absl::OkStatus();
 }
 
-void SqliteRows::Commit(Committed committed) { committed(End()); }
+void SqliteRows::Commit(Committed committed) {
+  if (!deferred_) return committed(End());
+  waiting_ = std::move(committed);
+}
+
+std::optional<absl::Status> SqliteRows::FinishCommit() {
+  if (!waiting_) return std::nullopt;
+  return End();
+}
+
+void SqliteRows::AnswerCommit(const absl::Status& committed) {
+  std::exchange(waiting_, nullptr)(committed);
+}
 
 // Also after a failed COMMIT: SQLite may or may not have rolled back by itself.
 void SqliteRows::Rollback() {

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -23,10 +24,17 @@ class SqliteRows final : public Rows {
   // The next commit makes a file of the former format one of today's.
   void UpgradeWithNextCommit() { upgrade_ = true; }
 
+  // From now on a commit waits for FinishCommit, which may take long, and AnswerCommit.
+  void DeferCommits() { deferred_ = true; }
+  // Nothing: no commit waits.
+  std::optional<absl::Status> FinishCommit();
+  void AnswerCommit(const absl::Status& committed);
+
   absl::StatusOr<std::optional<Record>> Get(Table table, const Record& key) override;
   absl::Status Scan(Table table, const ScanRange& range, const Visit& visit) override;
   absl::Status Put(Table table, const Record& row) override;
   absl::Status Erase(Table table, const Record& key) override;
+  // At once, unless DeferCommits was called.
   void Commit(Committed committed) override;
   void Rollback() override;
   void NoteErasure() override { database_->ScrubLog(); }
@@ -51,6 +59,8 @@ class SqliteRows final : public Rows {
 
   const std::unique_ptr<Database> database_;
   std::array<Statements, kTables> statements_;
+  bool deferred_ = false;
+  Committed waiting_;  // for AnswerCommit
   bool begun_ = false;
   bool upgrade_ = false;
 };

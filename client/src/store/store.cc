@@ -1,15 +1,12 @@
 #include "client/src/store/store.h"
 
 #include <algorithm>
-#include <chrono>
+#include <set>
 #include <utility>
 
 #include "client/src/base/once.h"
-#include "client/src/store/locked_user_set.h"
-#include "client/src/store/open_tables.h"
 #include "client/src/store/schema.h"
 #include "common/base/check.h"
-#include "common/base/limits.h"
 #include "common/base/status.h"
 
 namespace bandana {
@@ -17,7 +14,7 @@ namespace {
 
 // The log is moved into the file about every 4 MiB, after the callbacks and not inside a commit.
 constexpr int kCheckpointPages = 1000;
-constexpr std::chrono::seconds kLazyDelay(1);
+using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kScrubDelay(250);
 
 // Whether this process was refused the file since it had it last; notes that it is now.
@@ -66,13 +63,25 @@ absl::StatusOr<std::shared_ptr<DeviceStore::Body>> DeviceStore::Body::Create(
   std::shared_ptr<Body> store(new Body(std::move(tables), opened, stepped));
   if (!path.empty()) BANDANA_RETURN_IF_ERROR(store->OpenAnchor(path));
   BANDANA_RETURN_IF_ERROR(store->StartRun());
+  store->rows_.DeferCommits();
   if (!stepped) store->thread_ = std::thread([body = store.get()] { body->WriterLoop(); });
   return store;
 }
 
-DeviceStore::Body::Body(std::unique_ptr<device::Tables> tables, device::Database& database,
-                        bool stepped)
-    : writer_(std::move(tables), std::make_unique<device::LockedUserSet>()),
+DeviceStore::Body::Body(device::OpenedTables tables, device::Database& database, bool stepped)
+    : rows_(*tables.rows),
+      state_(std::move(tables.tables),
+             {.elapsed = [] { return absl::FromChrono(SteadyClock::now().time_since_epoch()); },
+              .on_queued =
+                  [this] {
+                    const std::lock_guard lock(mutex_);
+                    queued_ = true;
+                    wake_.notify_one();
+                  },
+              .on_durable =
+                  [this](const device::StoreMark& mark) {
+                    if (anchor_) anchor_->Write(mark);
+                  }}),
       database_(database),
       stepped_(stepped) {}
 
@@ -83,12 +92,12 @@ DeviceStore::Body::~Body() {
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
-  if (stepped_) Step();
+  StepIfStepped();
 }
 
 absl::Status DeviceStore::Body::OpenAnchor(const std::string& path) {
   const std::string anchor_path = device::Anchor::PathOf(path);
-  const device::StoreMark mark = writer_.tables().Mark();
+  const device::StoreMark mark = state_.tables().Mark();
   auto anchor = device::Anchor::Open(anchor_path);
   if (absl::IsNotFound(anchor.status())) {
     if (mark.position > 0) {
@@ -103,24 +112,14 @@ absl::Status DeviceStore::Body::OpenAnchor(const std::string& path) {
     return DataLoss("device store: ", anchor_path, " is of another store than ", path);
   }
   anchor_ = *std::move(anchor);
-  rolled_back_ = device::IsOlder(mark, anchor_->mark());
   return absl::OkStatus();
 }
 
 absl::Status DeviceStore::Body::StartRun() {
-  device::Tables& tables = writer_.tables();
-  if (rolled_back_) tables.RecoverFromRollback(anchor_->mark());
-  const std::int64_t run = tables.NextRun(anchor_ ? anchor_->mark().run : 0);
-  tables.SavePosition();
-  absl::Status started = tables.rows().failure();
-  if (started.ok()) {
-    tables.rows().Commit([&started](const absl::Status& status) { started = status; });
-  }
+  absl::Status started;
+  state_.StartRun(anchor_ ? std::optional(anchor_->mark()) : std::nullopt,
+                  [&started](const absl::Status& status) { started = status; });
   BANDANA_RETURN_IF_ERROR(started);
-  if (anchor_) anchor_->Write(tables.Mark());
-  identity_ = tables.identity();
-  next_number_ = (run << device::kDecisionRunShift) + 1;
-  next_owner_ = (run << device::kDecisionRunShift) + 1;
   // From here on the file is known to be sound and ours. A run that ended otherwise than by closing
   // has left its log.
   database_.CheckpointOnClose();
@@ -128,149 +127,75 @@ absl::Status DeviceStore::Body::StartRun() {
   return database_.failure();
 }
 
-device::MonotoneClock& DeviceStore::Body::ClockOver(const Clock& wall) {
-  // No operation of a client runs before this.
-  const device::DeviceTime before = writer_.tables().time();
-  const std::lock_guard lock(mutex_);
-  if (clock_ == nullptr) clock_ = std::make_unique<device::MonotoneClock>(wall, before);
-  return *clock_;
-}
-
 void DeviceStore::Body::Enqueue(Operation operation, Committed committed) {
-  Push({.operation = std::move(operation), .committed = std::move(committed)});
+  entrance_.Enter([&] { state_.Enqueue(std::move(operation), std::move(committed)); });
 }
 
 void DeviceStore::Body::EnqueueReaction(Operation operation, Committed committed) {
-  Push({.operation = std::move(operation), .committed = std::move(committed), .reaction = true});
-}
-
-void DeviceStore::Body::Push(Entry entry) {
-  {
-    const std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(entry));
-  }
-  wake_.notify_one();
+  entrance_.Enter([&] { state_.EnqueueReaction(std::move(operation), std::move(committed)); });
 }
 
 void DeviceStore::Body::EnqueueLazy(Operation operation) {
-  const std::lock_guard lock(mutex_);
-  if (lazy_.empty()) lazy_since_ = std::chrono::steady_clock::now();
-  lazy_.push_back({.operation = std::move(operation)});
-  // The writer sleeps at most kLazyDelay while something lazy waits.
-  if (lazy_.size() == 1) wake_.notify_one();
+  entrance_.Enter([&] { state_.EnqueueLazy(std::move(operation)); });
 }
 
 absl::Status DeviceStore::Body::Run(Operation operation) {
   device::Once<absl::Status> done;
-  Enqueue(std::move(operation), [&done](absl::Status status) { done.Set(std::move(status)); });
-  if (stepped_) Step();
+  Enqueue(std::move(operation), [this, &done](absl::Status status) {
+    entrance_.Tell([&done, status = std::move(status)] { done.Set(status); });
+  });
+  StepIfStepped();
   return done.Get();
 }
 
-std::map<std::string, std::string> DeviceStore::Body::KeptOf(const std::string& model) {
-  std::map<std::string, std::string> kept;
-  const absl::Status read = Run([&](Transaction& transaction) {
-    kept = transaction.tables.kept().Of(model);
-    return absl::OkStatus();
-  });
-  if (!read.ok()) kept.clear();
-  return kept;
-}
-
-device::OwnerId DeviceStore::Body::AddOwner() {
-  const std::lock_guard lock(mutex_);
-  owners_.insert(next_owner_);
-  return next_owner_++;
-}
-
-void DeviceStore::Body::RemoveOwner(device::OwnerId owner) {
-  const std::lock_guard lock(mutex_);
-  owners_.erase(owner);
-}
-
-std::set<device::OwnerId> DeviceStore::Body::live_owners() const {
-  const std::lock_guard lock(mutex_);
-  return owners_;
-}
-
 void DeviceStore::Body::WriterLoop() {
-  std::unique_lock lock(mutex_);
+  auto write_at = SteadyClock::time_point::max();
   while (true) {
-    const auto due = [this] { return stopping_ || !queue_.empty() || LazyDue() || ScrubDue(); };
-    auto until = std::chrono::steady_clock::time_point::max();
-    if (!lazy_.empty()) until = lazy_since_ + kLazyDelay;
-    if (scrub_at_) until = std::min(until, *scrub_at_);
-    if (until == std::chrono::steady_clock::time_point::max()) {
-      wake_.wait(lock, [&] { return due() || !lazy_.empty(); });
-    } else {
-      wake_.wait_until(lock, until, due);
+    bool stopping = false;
+    {
+      const auto due = [this] { return stopping_ || queued_; };
+      const auto until = std::min(write_at, scrub_at_.value_or(SteadyClock::time_point::max()));
+      std::unique_lock lock(mutex_);
+      if (until == SteadyClock::time_point::max()) {
+        wake_.wait(lock, due);
+      } else {
+        wake_.wait_until(lock, until, due);
+      }
+      queued_ = false;
+      stopping = stopping_;
     }
-    if (stopping_ && queue_.empty() && lazy_.empty()) return;
-    if (!due()) continue;
-    std::vector<Entry> group = TakeGroup();
-    lock.unlock();
-    Write(std::move(group));
-    lock.lock();
+    const bool wrote = Write(stopping);
+    Tidy();
+    if (stopping && !wrote) return;
+    entrance_.Enter([&] {
+      const auto at = state_.WriteAt();
+      write_at = at ? SteadyClock::time_point(absl::ToChronoNanoseconds(*at))
+                    : SteadyClock::time_point::max();
+    });
   }
 }
 
-bool DeviceStore::Body::ScrubDue() const {
-  return scrub_at_ && std::chrono::steady_clock::now() >= *scrub_at_;
+bool DeviceStore::Body::Write(bool hurry) {
+  bool wrote = false;
+  entrance_.Enter([&] { wrote = state_.Write(hurry); });
+  // The long part: others may enter meanwhile.
+  if (const auto committed = rows_.FinishCommit()) {
+    entrance_.Enter([&] { rows_.AnswerCommit(*committed); });
+  }
+  return wrote;
 }
 
-bool DeviceStore::Body::LazyDue() const {
-  if (lazy_.empty()) return false;
-  return stopping_ || stepped_ || lazy_.size() >= kGroupCommitMax ||
-         std::chrono::steady_clock::now() >= lazy_since_ + kLazyDelay;
+void DeviceStore::Body::Tidy() {
+  if (!database_.scrub_wanted()) return database_.CheckpointAfter(kCheckpointPages);
+  const auto now = SteadyClock::now();
+  if (!scrub_at_) scrub_at_ = now + kScrubDelay;
+  if (!stepped_ && now < *scrub_at_) return database_.CheckpointAfter(kCheckpointPages);
+  scrub_at_.reset();
+  database_.Scrub();
 }
 
 void DeviceStore::Body::Step() {
-  std::unique_lock lock(mutex_);
-  while (!queue_.empty() || !lazy_.empty()) {
-    std::vector<Entry> group = TakeGroup();
-    lock.unlock();
-    Write(std::move(group));
-    lock.lock();
-  }
-}
-
-std::vector<DeviceStore::Body::Entry> DeviceStore::Body::TakeGroup() {
-  std::vector<Entry> group;
-  const auto take = [&group](std::deque<Entry>& queue) {
-    while (!queue.empty() && group.size() < kGroupCommitMax) {
-      group.push_back(std::move(queue.front()));
-      queue.pop_front();
-    }
-  };
-  const bool joined =
-      std::any_of(queue_.begin(), queue_.end(), [](const Entry& entry) { return !entry.reaction; });
-  if (joined || LazyDue()) take(lazy_);
-  take(queue_);
-  return group;
-}
-
-std::optional<device::DeviceTime> DeviceStore::Body::TimeNow() const {
-  const std::lock_guard lock(mutex_);
-  return clock_ == nullptr ? std::nullopt : std::optional(clock_->state());
-}
-
-void DeviceStore::Body::Write(std::vector<Entry> group) {
-  if (!group.empty()) {
-    writer_.Write(
-        std::move(group), [this] { return TimeNow(); },
-        [this](bool durable) {
-          if (durable && anchor_) anchor_->Write(writer_.tables().Mark());
-        });
-  }
-  bool scrub = false;
-  if (database_.scrub_wanted()) {
-    const std::lock_guard lock(mutex_);
-    if (!scrub_at_) scrub_at_ = std::chrono::steady_clock::now() + kScrubDelay;
-    scrub = stepped_ || ScrubDue();
-    if (scrub) scrub_at_.reset();
-  }
-  if (scrub) return database_.Scrub();
-  database_.CheckpointAfter(kCheckpointPages);
+  while (Write(/*hurry=*/true)) Tidy();
 }
 
 }  // namespace bandana

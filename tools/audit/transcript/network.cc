@@ -3,6 +3,7 @@
 #include <map>
 #include <string_view>
 
+#include "common/base/check.h"
 #include "common/base/status.h"
 #include "common/design/wire_messages.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 using device::Answer;
 using device::CallOptions;
+using device::Method;
 using device::OnAnswer;
 
 template <typename Request>
@@ -125,9 +127,24 @@ void Network::Record(const Request& request) {
   }
 }
 
+// The device codes its messages by hand: they are what protobuf would write. Maps, of named
+// features in a selection, have no order.
+template <typename Request, typename Response>
+void Network::Typed(const std::shared_ptr<Link>& link, const std::string& bytes, OnAnswer done) {
+  Request request;
+  BANDANA_CHECK(request.ParseFromString(bytes));
+  if (!std::is_same_v<Request, v1::SelectRequest>) {
+    BANDANA_CHECK(request.SerializeAsString() == bytes);
+  }
+  Start<Request, Response>(
+      link, request, [done = std::move(done)](const Answer& answer, Response& response) {
+        done(answer, answer.status.ok() ? response.SerializeAsString() : std::string());
+      });
+}
+
 template <typename Request, typename Response>
 void Network::Start(const std::shared_ptr<Link>& link, const Request& request,
-                    OnAnswer<Response> done) {
+                    Answered<Response> done) {
   if (link->closed || link->cut()) {
     Response none;
     return done({absl::CancelledError("the client is closing"), std::nullopt}, none);
@@ -144,7 +161,7 @@ void Network::Start(const std::shared_ptr<Link>& link, const Request& request,
             .back = absl::Milliseconds(1 + static_cast<int>(fate.lie % 29))};
   }
   const std::uint64_t number = link->next++;
-  auto shared = std::make_shared<OnAnswer<Response>>(std::move(done));
+  auto shared = std::make_shared<Answered<Response>>(std::move(done));
   link->waiting[number] = [shared] {
     Response none;
     (*shared)({absl::CancelledError("the client is closing"), std::nullopt}, none);
@@ -250,33 +267,27 @@ std::unique_ptr<device::Transport> Network::MakeTransport() {
     explicit LinkTransport(std::shared_ptr<Link> link) : link_(std::move(link)) {}
     ~LinkTransport() override { Shutdown(); }
 
-    void GetModel(const v1::GetModelRequest& request, const CallOptions&,
-                  OnAnswer<v1::GetModelResponse> done) override {
-      link_->network.Start(link_, request, std::move(done));
-    }
-    void Select(const v1::SelectRequest& request, const CallOptions&,
-                OnAnswer<v1::SelectResponse> done) override {
-      link_->network.Start(link_, request, std::move(done));
-    }
-    void BatchSelect(const v1::BatchSelectRequest& request, const CallOptions&,
-                     OnAnswer<v1::BatchSelectResponse> done) override {
-      link_->network.Start(link_, request, std::move(done));
-    }
-    void Report(const v1::ReportRequest& request, const CallOptions&,
-                OnAnswer<v1::ReportResponse> done) override {
-      link_->network.Start(link_, request, std::move(done));
-    }
-    void Submit(const v1::SubmitRequest& request, const CallOptions&,
-                OnAnswer<v1::SubmitResponse> done) override {
-      link_->network.Start(link_, request, std::move(done));
-    }
-    void GetPosterior(const v1::GetPosteriorRequest& request, const CallOptions&,
-                      OnAnswer<v1::GetPosteriorResponse> done) override {
-      link_->network.Start(link_, request, std::move(done));
-    }
-    void GetArmEffects(const v1::GetArmEffectsRequest& request, const CallOptions&,
-                       OnAnswer<v1::GetArmEffectsResponse> done) override {
-      link_->network.Start(link_, request, std::move(done));
+    void Make(Method method, std::string request, const CallOptions&, OnAnswer done) override {
+      Network& network = link_->network;
+      switch (method) {
+        case Method::kGetModel:
+          return network.Typed<v1::GetModelRequest, v1::GetModelResponse>(link_, request, done);
+        case Method::kSelect:
+          return network.Typed<v1::SelectRequest, v1::SelectResponse>(link_, request, done);
+        case Method::kBatchSelect:
+          return network.Typed<v1::BatchSelectRequest, v1::BatchSelectResponse>(link_, request,
+                                                                                done);
+        case Method::kReport:
+          return network.Typed<v1::ReportRequest, v1::ReportResponse>(link_, request, done);
+        case Method::kSubmit:
+          return network.Typed<v1::SubmitRequest, v1::SubmitResponse>(link_, request, done);
+        case Method::kGetPosterior:
+          return network.Typed<v1::GetPosteriorRequest, v1::GetPosteriorResponse>(link_, request,
+                                                                                  done);
+        case Method::kGetArmEffects:
+          return network.Typed<v1::GetArmEffectsRequest, v1::GetArmEffectsResponse>(link_, request,
+                                                                                    done);
+      }
     }
     void Shutdown() override { link_->Close(); }
 

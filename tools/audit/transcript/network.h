@@ -21,6 +21,9 @@ namespace bandana::audit {
 // calls: worlds whose devices send equal calls see equal fates. Not thread-safe.
 class Network {
  public:
+  template <typename Response>
+  using Answered = std::function<void(const device::Answer&, Response&)>;
+
   struct Options {
     std::uint64_t seed = 0;
     double trouble = 0;
@@ -57,9 +60,11 @@ class Network {
   struct Fate;
 
   Fate DrawFate();
+  // The call of bytes as one of messages.
   template <typename Request, typename Response>
-  void Start(const std::shared_ptr<Link>& link, const Request& request,
-             device::OnAnswer<Response> done);
+  void Typed(const std::shared_ptr<Link>& link, const std::string& bytes, device::OnAnswer done);
+  template <typename Request, typename Response>
+  void Start(const std::shared_ptr<Link>& link, const Request& request, Answered<Response> done);
   template <typename Request, typename Response>
   void Arrive(const Request& request, const Fate& fate,
               std::function<void(device::Answer, Response&)> answered);

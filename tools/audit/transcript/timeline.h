@@ -70,6 +70,7 @@ class SimulatedScheduler final : public device::Scheduler {
   explicit SimulatedScheduler(Timeline& timeline)
       : timeline_(timeline), waiting_(std::make_shared<Waiting>()) {}
   ~SimulatedScheduler() override { Stop(); }
+  absl::Duration Elapsed() const override { return timeline_.now() - absl::UnixEpoch(); }
   bool RunAfter(absl::Duration delay, Task task) override;
   void Stop() override;
 

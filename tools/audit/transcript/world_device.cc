@@ -1,15 +1,13 @@
 #include "tools/audit/transcript/world_device.h"
 
-#include <atomic>
 #include <filesystem>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/client_impl.h"
 #include "client/core/handle.h"
+#include "client/core/messages.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "tools/audit/transcript/stored_rows.h"
@@ -144,7 +142,7 @@ absl::Status WorldDevice::Start(const PublicSpec& spec, std::uint64_t epoch) {
     BANDANA_ASSIGN_OR_RETURN(is_start, AsksForModel(*transport, spec.name));
   }
   network_.set_at_once(options.leave == ClientOptions::Leave::kWhenDue);  // the first posterior
-  auto client = device::ClientImpl::Create(options, store_, MakeSeams(), spec, epoch,
+  auto client = device::ClientImpl::Create(options, store_, MakeSeams(), {spec, epoch},
                                            std::move(transport), is_start);
   network_.set_at_once(false);
   if (!client.ok()) {
@@ -158,15 +156,14 @@ absl::Status WorldDevice::Start(const PublicSpec& spec, std::uint64_t epoch) {
 absl::StatusOr<bool> WorldDevice::AsksForModel(device::Transport& transport,
                                                const std::string& model) {
   bool open = false;
-  const device::MonotoneClock& clock = store_->ClockOver(clock_);
+  const device::MonotoneClock& clock = store_->state().ClockOver(clock_);
   BANDANA_RETURN_IF_ERROR(store_->Run([&](Store::Transaction& transaction) {
     open = transaction.tables.reports().IsAnyOpen(clock.Now());
     return absl::OkStatus();
   }));
   if (open) return false;
-  v1::GetModelRequest request;
-  request.set_model(model);
-  transport.GetModel(request, {}, [](const device::Answer&, v1::GetModelResponse&) {});
+  transport.Make(device::Method::kGetModel, device::ModelRequestBytes(model), {},
+                 [](const device::Answer&, const std::string&) {});
   return true;
 }
 
@@ -195,7 +192,7 @@ void WorldDevice::Select(const Choice& choice,
 
 void WorldDevice::AfterStart(Timeline::Task task) {
   if (options_.scenario->life == ProcessLife::kUntouched) return task();
-  store_->gate().Pass([this, task = std::move(task), store = std::weak_ptr(store_)] {
+  store_->state().gate().Pass(0, [this, task = std::move(task), store = std::weak_ptr(store_)] {
     timeline_.After(absl::ZeroDuration(), Party::kDevice, [task, store] {
       if (!store.expired()) task();
     });
@@ -208,21 +205,10 @@ void WorldDevice::SelectHere(const Choice& choice,
   const std::string user = absl::StrCat(choice.user);
   std::vector<std::uint32_t> ids;
   for (int arm = 0; combination.catalogue_arms > 0 && arm < choice.arms; ++arm) ids.push_back(arm);
-  // It blocks until its decision is durable, and the store works only on this thread.
-  absl::StatusOr<Selection> selection;
-  std::atomic<bool> returned = false;
-  std::thread caller([&, bits = ThreadBits::Current()] {
-    const ThreadBits same(bits);
-    selection = client_->SelectOnDevice(user, Arms::Inline(choice.features, ids),
-                                        Ranks(choice.top_k, choice.shown));
-    returned = true;
+  client_->Inside([&](device::ClientCore& core) {
+    core.SelectOnDevice(user, Arms::Inline(choice.features, ids), Ranks(choice.top_k, choice.shown),
+                        done);
   });
-  while (!returned) {
-    store_->Step();
-    std::this_thread::yield();
-  }
-  caller.join();
-  done(std::move(selection));
 }
 
 void WorldDevice::Report(const Selection& selection, const Reaction& reaction,
@@ -240,7 +226,9 @@ void WorldDevice::Report(const Selection& selection, const Reaction& reaction,
 void WorldDevice::Refresh(const std::string& user) {
   AfterStart([this, user] {
     network_.set_at_once(true);
-    client_->RefreshPosterior(user).status().IgnoreError();
+    client_->Inside([&](device::ClientCore& core) {
+      core.RefreshPosterior(user, [](const absl::StatusOr<bool>&) {});
+    });
     network_.set_at_once(false);
   });
 }

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/client.h"
+#include "client/src/client_impl.h"
 #include "client/src/seams.h"
 #include "client/src/store/store.h"
 #include "common/design/model_spec.h"
@@ -34,7 +35,7 @@ struct WorldDeviceOptions {
   const Mutant* mutant = nullptr;
 };
 
-// Not thread-safe. Threads: one for SelectOnDevice, which blocks, while this one steps the store.
+// Not thread-safe.
 class WorldDevice {
  public:
   WorldDevice(const WorldDeviceOptions& options, Timeline& timeline, Network& network,
@@ -64,9 +65,8 @@ class WorldDevice {
   absl::Status RecordStore();
 
  private:
-  // Runs what would block while a start is under way, which takes simulated time, when none is.
+  // Runs `task` when no start is under way, which takes simulated time.
   void AfterStart(Timeline::Task task);
-  // SelectOnDevice, which blocks until its decision is durable.
   void SelectHere(const Choice& choice, const std::function<void(absl::StatusOr<Selection>)>& done);
   std::string path() const { return folder_ + "/store"; }
   device::Seams MakeSeams();
@@ -83,7 +83,7 @@ class WorldDevice {
   SimulatedClock clock_;
   SeededBits bits_;  // of draws
   std::shared_ptr<device::Store> store_;
-  std::unique_ptr<Client> client_;
+  std::unique_ptr<device::ClientImpl> client_;
 };
 
 }  // namespace bandana::audit

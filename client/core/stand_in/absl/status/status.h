@@ -59,6 +59,9 @@ class [[nodiscard]] Status {
 inline Status OkStatus() { return {}; }
 
 inline Status CancelledError(string_view text) { return {StatusCode::kCancelled, text}; }
+inline Status DeadlineExceededError(string_view text) {
+  return {StatusCode::kDeadlineExceeded, text};
+}
 inline Status InvalidArgumentError(string_view text) {
   return {StatusCode::kInvalidArgument, text};
 }
