@@ -11,21 +11,11 @@
 
 namespace bandana::device {
 
-absl::StatusOr<std::unique_ptr<EventMechanism>> ContextPrivatizer::Create(Options options) {
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(*options.mechanism->cost()));
-  return std::unique_ptr<EventMechanism>(new ContextPrivatizer(std::move(options), cost));
-}
-
-absl::Status ContextPrivatizer::Debit(Transaction& transaction, const std::string& user,
-                                      int events) const {
-  return transaction.ledger.Debit(transaction.tables, AccountOf(user),
-                                  static_cast<std::uint64_t>(events));
-}
-
-absl::Status ContextPrivatizer::MayDebit(Transaction& transaction, const std::string& user,
-                                         int events) const {
-  return transaction.ledger.MayDebit(transaction.tables, AccountOf(user),
-                                     static_cast<std::uint64_t>(events));
+absl::StatusOr<std::unique_ptr<EventMechanism>> ContextPrivatizer::Create(Options mechanism,
+                                                                          EventOptions options) {
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(*mechanism.mechanism->cost()));
+  return std::unique_ptr<EventMechanism>(
+      new ContextPrivatizer(std::move(mechanism), std::move(options), cost));
 }
 
 // PROOF: context_release begin
@@ -38,9 +28,10 @@ absl::StatusOr<std::string> ContextPrivatizer::DrawReport(const ReportRow& row,
                                                           double reward) const {
   std::array<std::byte, 16> id{};
   BANDANA_RETURN_IF_ERROR(options_.bits->Fill(id));
-  const ContextReports& contexts = *options_.mechanism->contexts();
-  const ClippedStatistics phi = contexts.statistic().Clip(RawInteraction(
-      FeaturesOfRank(row.features, 0, options_.dimension), StraightReward(options_.link, reward)));
+  const ContextReports& contexts = *contexts_.mechanism->contexts();
+  const ClippedStatistics phi =
+      contexts.statistic().Clip(RawInteraction(FeaturesOfRank(row.features, 0, contexts_.dimension),
+                                               StraightReward(contexts_.link, reward)));
   BANDANA_ASSIGN_OR_RETURN(const PerturbedContext drawn, contexts.Draw(phi, *options_.bits));
   return std::visit(
       [&](const auto& output) { return ContextReportBytes(id, row.opening.epoch, output); }, drawn);

@@ -7,10 +7,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/core/event_mechanism.h"
+#include "client/core/accounted_events.h"
 #include "client/core/held_reward.h"
 #include "common/promise/mechanism.h"
-#include "common/random/bit_source.h"
 #include "common/ranking/link.h"
 
 namespace bandana::device {
@@ -22,44 +21,30 @@ namespace bandana::device {
 //
 // Privacy:  the mechanism's guarantee for (x, r) of one event together, replacement neighbours;
 //           docs/privacy/context_release.md.
-class ContextPrivatizer final : public EventMechanism {
+class ContextPrivatizer final : public AccountedEvents {
  public:
   struct Options {
     std::shared_ptr<const Mechanism> mechanism;  // has contexts()
-    RewardRange range;
     Link link = Link::kLinear;
-    double default_reward = 0;  // what missing and NaN rewards mean
     int dimension = 0;
-    std::string model;
-    PolicyId policy = 0;
-    std::uint64_t events_max = 0;  // of one user, 0 = no bound
-    BitSource* bits = nullptr;     // outlives the privatizer
-    EventTraits traits;
   };
   // Errors: INVALID_ARGUMENT a cost that cannot be accounted for.
-  static absl::StatusOr<std::unique_ptr<EventMechanism>> Create(Options options);
+  static absl::StatusOr<std::unique_ptr<EventMechanism>> Create(Options mechanism,
+                                                                EventOptions options);
 
-  const EventTraits& traits() const override { return options_.traits; }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override;
-  absl::Status Debit(Transaction& transaction, const std::string& user, int events) const override;
-  absl::Status MayDebit(Transaction& transaction, const std::string& user,
-                        int events) const override;
   // `row` has the features of the arm shown; they are straightened, and erased with the draw.
   absl::StatusOr<device::Release> Release(Transaction& transaction, ReportRow& row,
                                           const SecretBytes& held, const Draw& draw) const override;
 
  private:
-  ContextPrivatizer(Options options, std::uint64_t event_cost)
-      : options_(std::move(options)), event_cost_(event_cost) {}
-  Account AccountOf(const std::string& user) const {
-    return {options_.model, options_.policy, user, options_.events_max, event_cost_};
-  }
+  ContextPrivatizer(Options contexts, EventOptions options, std::uint64_t event_cost)
+      : AccountedEvents(std::move(options), event_cost), contexts_(std::move(contexts)) {}
   // v1.ContextReport, the bytes that will be sent.
   absl::StatusOr<std::string> DrawReport(const ReportRow& row, double reward) const;
 
-  const Options options_;
-  const std::uint64_t event_cost_;  // as Account::event_cost
+  const Options contexts_;
 };
 
 }  // namespace bandana::device

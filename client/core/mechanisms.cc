@@ -14,28 +14,29 @@ namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<EventMechanism>>;
 
+EventOptions OptionsOf(const PublicSpec& spec, const EventOwner& owner, EventTraits traits) {
+  return {.model = spec.name,
+          .policy = owner.policy,
+          .events_max = owner.events_max,
+          .range = spec.reward_range,
+          .default_reward = spec.default_reward(),
+          .bits = owner.bits,
+          .traits = traits};
+}
+
 Made MakeRaw(const PublicSpec& spec, const EventOwner& owner) {
-  return std::make_unique<RawReports>(RawReports::Options{.clips = spec.made->mode().is_private,
-                                                          .range = spec.reward_range,
-                                                          .default_reward = spec.default_reward(),
-                                                          .model = spec.name,
-                                                          .policy = owner.policy,
-                                                          .events_max = owner.events_max,
-                                                          .traits = {.form = kOutcomeForm}});
+  return std::make_unique<RawReports>(spec.made->mode().is_private,
+                                      OptionsOf(spec, owner, {.form = kOutcomeForm}));
 }
 
 Made MakeRandomized(const PublicSpec& spec, const EventOwner& owner) {
   const bool windows = spec.made->rewards()->uses_windows();
   return Privatizer::Create(
       {.rewards = std::shared_ptr<const RewardReports>(spec.made, spec.made->rewards()),
-       .cost = *spec.made->cost(),
-       .default_reward = spec.default_reward(),
-       .model = spec.name,
-       .policy = owner.policy,
-       .events_max = owner.events_max,
-       .bits = owner.bits,
-       .traits = {.form = kPerturbedForm,
-                  .windows_in = windows ? std::optional(spec.reward_range) : std::nullopt}});
+       .cost = *spec.made->cost()},
+      OptionsOf(spec, owner,
+                {.form = kPerturbedForm,
+                 .windows_in = windows ? std::optional(spec.reward_range) : std::nullopt}));
 }
 
 Made MakeCounter(const PublicSpec& spec, const EventOwner& owner) {
@@ -43,29 +44,15 @@ Made MakeCounter(const PublicSpec& spec, const EventOwner& owner) {
       {.design = std::shared_ptr<const CounterDesign>(spec.made, &spec.made->counter()->design),
        .centre = spec.made->counter()->centre,
        .cost = *spec.made->cost(),
-       .range = spec.reward_range,
-       .default_reward = spec.default_reward(),
-       .model = spec.name,
-       .policy = owner.policy,
        .owner = owner.owner,
-       .events_max = owner.events_max,
-       .bits = owner.bits,
-       .epoch = owner.epoch,
-       .traits = {.form = kPerturbedForm, .ranked_by = RankedBy::kServerKept}});
+       .epoch = owner.epoch},
+      OptionsOf(spec, owner, {.form = kPerturbedForm, .ranked_by = RankedBy::kServerKept}));
 }
 
 Made MakeContexts(const PublicSpec& spec, const EventOwner& owner) {
   return ContextPrivatizer::Create(
-      {.mechanism = spec.made,
-       .range = spec.reward_range,
-       .link = spec.link,
-       .default_reward = spec.default_reward(),
-       .dimension = spec.dimension,
-       .model = spec.name,
-       .policy = owner.policy,
-       .events_max = owner.events_max,
-       .bits = owner.bits,
-       .traits = {.form = kContextForm, .ranked_by = RankedBy::kDevice}});
+      {.mechanism = spec.made, .link = spec.link, .dimension = spec.dimension},
+      OptionsOf(spec, owner, {.form = kContextForm, .ranked_by = RankedBy::kDevice}));
 }
 
 }  // namespace

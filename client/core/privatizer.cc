@@ -9,9 +9,11 @@
 
 namespace bandana::device {
 
-absl::StatusOr<std::unique_ptr<EventMechanism>> Privatizer::Create(Options options) {
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(options.cost));
-  return std::unique_ptr<EventMechanism>(new Privatizer(std::move(options), cost));
+absl::StatusOr<std::unique_ptr<EventMechanism>> Privatizer::Create(Options mechanism,
+                                                                   EventOptions options) {
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(mechanism.cost));
+  return std::unique_ptr<EventMechanism>(
+      new Privatizer(std::move(mechanism.rewards), std::move(options), cost));
 }
 
 // PROOF: centred_randomizer begin
@@ -23,18 +25,6 @@ SecretBytes Privatizer::Hold(std::optional<double> reward,
   return SecretBytes(std::move(bytes));
 }
 // PROOF: centred_randomizer end
-
-absl::Status Privatizer::Debit(Transaction& transaction, const std::string& user,
-                               int events) const {
-  return transaction.ledger.Debit(transaction.tables, AccountOf(user),
-                                  static_cast<std::uint64_t>(events));
-}
-
-absl::Status Privatizer::MayDebit(Transaction& transaction, const std::string& user,
-                                  int events) const {
-  return transaction.ledger.MayDebit(transaction.tables, AccountOf(user),
-                                     static_cast<std::uint64_t>(events));
-}
 
 absl::StatusOr<device::Release> Privatizer::Release(Transaction& transaction, ReportRow& row,
                                                     const SecretBytes& held,

@@ -7,10 +7,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/core/event_mechanism.h"
+#include "client/core/accounted_events.h"
 #include "common/accounting/composition.h"
 #include "common/promise/reward_reports.h"
-#include "common/random/bit_source.h"
 
 namespace bandana::device {
 
@@ -20,40 +19,28 @@ namespace bandana::device {
 // output is stored and sent; neither the reward nor its clipped form is.
 //
 // Privacy:  epsilon-LDP per event (replacement of one reward); docs/privacy/reward_randomizer.md.
-class Privatizer final : public EventMechanism {
+class Privatizer final : public AccountedEvents {
  public:
   struct Options {
     std::shared_ptr<const RewardReports> rewards;
-    PrivacyCost cost;           // of an event
-    double default_reward = 0;  // what missing and NaN rewards mean
-    std::string model;
-    PolicyId policy = 0;
-    std::uint64_t events_max = 0;  // of one user, 0 = no bound
-    BitSource* bits = nullptr;     // outlives the privatizer
-    EventTraits traits;
+    PrivacyCost cost;  // of an event
   };
   // Errors: INVALID_ARGUMENT a cost that cannot be accounted for.
-  static absl::StatusOr<std::unique_ptr<EventMechanism>> Create(Options options);
+  static absl::StatusOr<std::unique_ptr<EventMechanism>> Create(Options mechanism,
+                                                                EventOptions options);
 
-  const EventTraits& traits() const override { return options_.traits; }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override;
-  absl::Status Debit(Transaction& transaction, const std::string& user, int events) const override;
-  absl::Status MayDebit(Transaction& transaction, const std::string& user,
-                        int events) const override;
   absl::StatusOr<device::Release> Release(Transaction& transaction, ReportRow& row,
                                           const SecretBytes& held, const Draw& draw) const override;
 
  private:
-  Privatizer(Options options, std::uint64_t event_cost)
-      : options_(std::move(options)), event_cost_(event_cost) {}
-  const RewardReports& rewards() const { return *options_.rewards; }
-  Account AccountOf(const std::string& user) const {
-    return {options_.model, options_.policy, user, options_.events_max, event_cost_};
-  }
+  Privatizer(std::shared_ptr<const RewardReports> rewards, EventOptions options,
+             std::uint64_t event_cost)
+      : AccountedEvents(std::move(options), event_cost), rewards_(std::move(rewards)) {}
+  const RewardReports& rewards() const { return *rewards_; }
 
-  const Options options_;
-  const std::uint64_t event_cost_;  // as Account::event_cost
+  const std::shared_ptr<const RewardReports> rewards_;
 };
 
 }  // namespace bandana::device

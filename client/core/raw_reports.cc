@@ -12,7 +12,7 @@ namespace bandana::device {
 
 SecretBytes RawReports::Hold(std::optional<double> reward,
                              const std::optional<RewardRange>&) const {
-  if (options_.clips) {
+  if (clips_) {
     return HeldReward::Clip(reward, options_.range, options_.default_reward).Pack();
   }
   std::string bytes;
@@ -23,14 +23,7 @@ SecretBytes RawReports::Hold(std::optional<double> reward,
 absl::Status RawReports::Debit(Transaction& transaction, const std::string& user,
                                int events) const {
   if (options_.events_max == 0) return absl::OkStatus();
-  return transaction.ledger.Debit(transaction.tables, AccountOf(user),
-                                  static_cast<std::uint64_t>(events));
-}
-
-absl::Status RawReports::MayDebit(Transaction& transaction, const std::string& user,
-                                  int events) const {
-  return transaction.ledger.MayDebit(transaction.tables, AccountOf(user),
-                                     static_cast<std::uint64_t>(events));
+  return AccountedEvents::Debit(transaction, user, events);
 }
 
 absl::StatusOr<device::Release> RawReports::Release(Transaction& transaction, ReportRow& row,

@@ -10,21 +10,11 @@
 
 namespace bandana::device {
 
-absl::StatusOr<std::unique_ptr<EventMechanism>> StreamPrivatizer::Create(Options options) {
-  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(options.cost));
-  return std::unique_ptr<EventMechanism>(new StreamPrivatizer(std::move(options), cost));
-}
-
-absl::Status StreamPrivatizer::Debit(Transaction& transaction, const std::string& user,
-                                     int events) const {
-  return transaction.ledger.Debit(transaction.tables, AccountOf(user),
-                                  static_cast<std::uint64_t>(events));
-}
-
-absl::Status StreamPrivatizer::MayDebit(Transaction& transaction, const std::string& user,
-                                        int events) const {
-  return transaction.ledger.MayDebit(transaction.tables, AccountOf(user),
-                                     static_cast<std::uint64_t>(events));
+absl::StatusOr<std::unique_ptr<EventMechanism>> StreamPrivatizer::Create(Options stream,
+                                                                         EventOptions options) {
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t cost, LedgerCost(stream.cost));
+  return std::unique_ptr<EventMechanism>(
+      new StreamPrivatizer(std::move(stream), std::move(options), cost));
 }
 
 SecretBytes StreamPrivatizer::Hold(std::optional<double> reward,
@@ -37,7 +27,7 @@ absl::StatusOr<StreamRow> StreamPrivatizer::Open(Transaction& transaction,
                                                  const std::string& user) const {
   StreamRows& streams = transaction.tables.streams();
   for (const StreamRow& old : streams.Of(options_.policy, user)) {
-    if (old.owner == options_.owner && old.end == StreamEnd::kNone) {
+    if (old.owner == stream_.owner && old.end == StreamEnd::kNone) {
       streams.End(old, StreamEnd::kEpoch);
     }
   }
@@ -45,9 +35,9 @@ absl::StatusOr<StreamRow> StreamPrivatizer::Open(Transaction& transaction,
   std::array<std::byte, 16> name;
   BANDANA_RETURN_IF_ERROR(SystemBits().Fill(name));
   StreamRow stream = {.policy = options_.policy,
-                      .owner = options_.owner,
+                      .owner = stream_.owner,
                       .user = user,
-                      .epoch = options_.epoch->value(),
+                      .epoch = stream_.epoch->value(),
                       .stream = std::string(AsChars(name))};
   streams.Add(stream);
   transaction.ledger.DebitStream(transaction.tables, AccountOf(user), stream, rho_cost_);
@@ -60,10 +50,10 @@ absl::StatusOr<device::Release> StreamPrivatizer::Release(Transaction& transacti
   if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
   const auto reward = HeldReward::Unpack(held.get());
   if (!reward) return Internal("a held reward has a wrong length");
-  if (row.opening.epoch != options_.epoch->value()) {
+  if (row.opening.epoch != stream_.epoch->value()) {
     return FailedPrecondition("the model is in another epoch than it was at the decision");
   }
-  auto current = transaction.tables.streams().Current(options_.policy, options_.owner, row.user,
+  auto current = transaction.tables.streams().Current(options_.policy, stream_.owner, row.user,
                                                       row.opening.epoch);
   if (!current || (current->end != StreamEnd::kNone && !IsFinal(current->end))) {
     BANDANA_ASSIGN_OR_RETURN(current, Open(transaction, row.user));
@@ -73,7 +63,7 @@ absl::StatusOr<device::Release> StreamPrivatizer::Release(Transaction& transacti
     current->end = StreamEnd::kExhausted;
   }
   if (current->end != StreamEnd::kNone) {
-    options_.epoch->AskAgain();  // a new epoch would allow a new stream
+    stream_.epoch->AskAgain();  // a new epoch would allow a new stream
     return FailedPrecondition("the user's counter takes no more steps in this epoch (",
                               ToAbsl(NameOf(current->end)), "): steps_max is ",
                               design().step_cap());
@@ -98,7 +88,7 @@ absl::Status StreamPrivatizer::TakeStep(Transaction& transaction, StreamRow& str
   if (counter.step() != stream.step) return DataLoss("counter stream: a state of another step");
   BANDANA_ASSIGN_OR_RETURN(const std::vector<double> moment,
                            counter.Step(FeaturesOfRank(row.features, 0, design().grid().dimension),
-                                        reward, options_.centre, *options_.bits));
+                                        reward, stream_.centre, *options_.bits));
   stream.step = counter.step();
   streams.Put(stream, counter.Save());
   streams.AddStep(stream.id, {.step = stream.step,

@@ -7,11 +7,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "client/core/accounted_events.h"
 #include "client/core/counter_stream.h"
-#include "client/core/event_mechanism.h"
 #include "common/accounting/composition.h"
 #include "common/mechanisms/counters/counter_design.h"
-#include "common/random/bit_source.h"
 
 namespace bandana::device {
 
@@ -22,31 +21,21 @@ namespace bandana::device {
 //
 // Privacy:  design.cost()-zCDP per stream in the reward of any one of its events, so (epsilon,
 //           delta)-LDP per event; docs/privacy/device_stream.md.
-class StreamPrivatizer final : public EventMechanism {
+class StreamPrivatizer final : public AccountedEvents {
  public:
   struct Options {
     std::shared_ptr<const CounterDesign> design;
     double centre = 0;  // of the rewards that it counts
     PrivacyCost cost;   // of a stream
-    RewardRange range;
-    double default_reward = 0;
-    std::string model;
-    PolicyId policy = 0;
     OwnerId owner = 0;
-    std::uint64_t events_max = 0;  // of one user, 0 = no bound
-    BitSource* bits = nullptr;     // outlives the privatizer
-    ModelEpoch* epoch = nullptr;   // outlives the privatizer
-    EventTraits traits;
+    ModelEpoch* epoch = nullptr;  // outlives the privatizer
   };
   // Errors: INVALID_ARGUMENT a cost that cannot be accounted for.
-  static absl::StatusOr<std::unique_ptr<EventMechanism>> Create(Options options);
+  static absl::StatusOr<std::unique_ptr<EventMechanism>> Create(Options stream,
+                                                                EventOptions options);
 
-  const EventTraits& traits() const override { return options_.traits; }
   SecretBytes Hold(std::optional<double> reward,
                    const std::optional<RewardRange>& window) const override;
-  absl::Status Debit(Transaction& transaction, const std::string& user, int events) const override;
-  absl::Status MayDebit(Transaction& transaction, const std::string& user,
-                        int events) const override;
   // Takes the step of the decision `row` (number, user, token, rank, epoch, features of the arm
   // shown) in the user's stream. Errors also: FAILED_PRECONDITION the model is in another epoch
   // than it was at the decision; DATA_LOSS, FAILED_PRECONDITION the stream's state does not fit.
@@ -54,18 +43,15 @@ class StreamPrivatizer final : public EventMechanism {
                                           const SecretBytes& held, const Draw& draw) const override;
 
  private:
-  StreamPrivatizer(Options options, std::uint64_t rho_cost)
-      : options_(std::move(options)), rho_cost_(rho_cost) {}
-  const CounterDesign& design() const { return *options_.design; }
-  Account AccountOf(const std::string& user) const {
-    return {options_.model, options_.policy, user, options_.events_max, 0};
-  }
+  StreamPrivatizer(Options stream, EventOptions options, std::uint64_t rho_cost)
+      : AccountedEvents(std::move(options), 0), stream_(std::move(stream)), rho_cost_(rho_cost) {}
+  const CounterDesign& design() const { return *stream_.design; }
   // Ends what is left of other epochs, debits and adds a stream.
   absl::StatusOr<StreamRow> Open(Transaction& transaction, const std::string& user) const;
   absl::Status TakeStep(Transaction& transaction, StreamRow& stream, const ReportRow& row,
                         const HeldReward& reward) const;
 
-  const Options options_;
+  const Options stream_;
   const std::uint64_t rho_cost_;  // of a stream, in units of PrivacyTotals::kUnit
 };
 

@@ -47,13 +47,11 @@ class Device {
 
   // One event, from its selection to the bytes that would leave.
   absl::StatusOr<bool> Report(Neighbour neighbour, BitSource& bits) const {
-    BANDANA_ASSIGN_OR_RETURN(const auto privatizer,
-                             device::ContextPrivatizer::Create({.mechanism = spec_.made,
-                                                                .range = spec_.reward_range,
-                                                                .dimension = spec_.dimension,
-                                                                .model = spec_.name,
-                                                                .policy = policy_,
-                                                                .bits = &bits}));
+    BANDANA_ASSIGN_OR_RETURN(
+        const auto privatizer,
+        device::ContextPrivatizer::Create(
+            {.mechanism = spec_.made, .dimension = spec_.dimension},
+            {.model = spec_.name, .policy = policy_, .range = spec_.reward_range, .bits = &bits}));
     device::ReportRow row;
     row.number = store_->state().NextNumber();
     row.policy = policy_;
