@@ -70,6 +70,8 @@ target_compile_definitions(quickstart_test PRIVATE QUICKSTART_PROGRAM="$<TARGET_
 
 bandana_test(NAME public_spec_property_test SRCS property/public_spec_property_test.cc
   DEPS bandana::fake_recommender bandana::design bandana::test_support bandana::test_wire LABELS property)
+bandana_test(NAME selection_messages_property_test SRCS property/selection_messages_property_test.cc
+  DEPS bandana::client bandana::proto bandana::test_support bandana::test_wire LABELS property)
 
 # The core without Abseil and OpenSSL: their stand-ins, and each source as WebAssembly.
 set(core_stand_in ${PROJECT_SOURCE_DIR}/client/core/stand_in)
