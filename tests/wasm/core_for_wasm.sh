@@ -8,12 +8,10 @@ headers=/usr/include/wasm32-wasi
 library=/usr/lib/wasm32-wasi
 compiler="clang++-14 --target=wasm32-wasi -std=c++20 -Os -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -Werror -Wno-sign-compare
   -Wno-missing-field-initializers -isystem $headers/c++/v1 -isystem $headers -isystem $tree/client/core/stand_in -I$tree -I$tree/client/include"
-objects=
-for source in "$@"; do
-  object=$(echo "$source" | tr / _).o
-  $compiler -c "$tree/$source" -o "$object"
-  objects="$objects $object"
-done
+# As many at once as there are processors.
+export compiler tree
+printf '%s\n' "$@" | xargs -P "$(nproc)" -I SOURCE sh -c '$compiler -c "$tree/$1" -o "$(echo "$1" | tr / _).o"' - SOURCE
+objects=$(printf '%s\n' "$@" | tr / _ | sed 's/$/.o/')
 wasm-ld-14 --no-entry --no-gc-sections --strip-all --whole-archive $objects --no-whole-archive -L$library -lc++ -lc++abi -lc \
   "$(clang-14 -print-resource-dir)/lib/wasi/libclang_rt.builtins-wasm32.a" -o core.wasm
 echo "core.wasm: $(wc -c < core.wasm) bytes, $(gzip -9 < core.wasm | wc -c) gzipped"
