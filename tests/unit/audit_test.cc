@@ -144,6 +144,13 @@ TEST(RunAuditTest, SeededCountsDoNotDependOnThreads) {
   EXPECT_NE(RunAudit(Named("randomized-response"), options)->hits.on_p, one.hits.on_p);
 }
 
+TEST(RunAuditTest, ADeviceTakesTrialsOfSeveralThreads) {
+  AuditOptions options = Options(2000);
+  options.claim = {.epsilon = {1}};
+  options.threads = 4;
+  EXPECT_THAT(RunAudit(Named("context-report"), options), IsOk());
+}
+
 TEST(RunAuditTest, WithoutASeedTheSystemDraws) {
   AuditOptions options = Options(100'000);
   options.seed.reset();

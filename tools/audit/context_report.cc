@@ -53,13 +53,14 @@ class Device {
             {.mechanism = spec_.made, .dimension = spec_.dimension},
             {.model = spec_.name, .policy = policy_, .range = spec_.reward_range, .bits = &bits}));
     device::ReportRow row;
-    row.number = store_->state().NextNumber();
     row.policy = policy_;
     row.state = device::ReportState::kOutbound;
     row.user = kUser;
     row.features = device::PackFeatures(neighbour == Neighbour::kP ? kDirectionP : kDirectionQ);
     row.opening.epoch = kEpoch;
     BANDANA_RETURN_IF_ERROR(store_->Run([&](device::Store::Transaction& transaction) {
+      // Here, as trials run on several threads and the device's state is the writer's.
+      row.number = store_->state().NextNumber();
       return privatizer->Debit(transaction, kUser, 1);
     }));
     BANDANA_RETURN_IF_ERROR(
