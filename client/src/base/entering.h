@@ -11,18 +11,22 @@
 
 namespace bandana::device {
 
-// Both outlive the object, and the calls that are under way.
+// Calls are made once the core is left: to make one takes longer than all that the core does about
+// it. Both outlive the object, and the calls that are under way.
 class EnteringCalls final : public Calls {
  public:
   EnteringCalls(Calls* calls, Entrance* entrance) : calls_(calls), entrance_(entrance) {}
 
   void Make(Method method, std::string request, const CallOptions& options,
             OnAnswer done) override {
-    calls_->Make(method, std::move(request), options,
-                 [entrance = entrance_, done = std::move(done)](const Answer& answer,
-                                                                const std::string& response) {
-                   entrance->Enter([&] { done(answer, response); });
-                 });
+    entrance_->Tell([calls = calls_, entrance = entrance_, method, request = std::move(request),
+                     options, done = std::move(done)]() mutable {
+      calls->Make(
+          method, std::move(request), options,
+          [entrance, done = std::move(done)](const Answer& answer, const std::string& response) {
+            entrance->Enter([&] { done(answer, response); });
+          });
+    });
   }
 
  private:

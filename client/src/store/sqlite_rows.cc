@@ -94,7 +94,7 @@ absl::StatusOr<std::unique_ptr<SqliteRows>> SqliteRows::Create(std::unique_ptr<D
 }
 
 SqliteRows::~SqliteRows() {
-  if (begun_) Rollback();
+  Rollback();
 }
 
 absl::Status SqliteRows::Prepare(Table table) {
@@ -158,6 +158,9 @@ absl::Status SqliteRows::Begin() {
 
 absl::StatusOr<std::optional<Record>> SqliteRows::Get(Table table, const Record& key) {
   BANDANA_RETURN_IF_ERROR(Usable());
+  if (const auto written = written_.find({table, key}); written != written_.end()) {
+    return written->second;
+  }
   Statement& get = Of(table).get;
   Bind(get, key);
   std::optional<Record> row;
@@ -168,7 +171,7 @@ absl::StatusOr<std::optional<Record>> SqliteRows::Get(Table table, const Record&
 }
 
 absl::Status SqliteRows::Scan(Table table, const ScanRange& range, const Visit& visit) {
-  BANDANA_RETURN_IF_ERROR(Usable());
+  BANDANA_RETURN_IF_ERROR(Flush());
   BANDANA_ASSIGN_OR_RETURN(Statement* const scan, ScanStatement(table, range));
   Record cells = range.prefix;
   if (range.after) cells.emplace_back(*range.after);
@@ -182,21 +185,34 @@ absl::Status SqliteRows::Scan(Table table, const ScanRange& range, const Visit& 
 }
 
 absl::Status SqliteRows::Put(Table table, const Record& row) {
-  BANDANA_RETURN_IF_ERROR(Begin());
-  Bind(Of(table).put, row);
-  Of(table).put.Run();
-  return Outcome();
+  BANDANA_RETURN_IF_ERROR(Usable());
+  written_[{table, Record(row.begin(), row.begin() + FormOf(table).keys)}] = row;
+  return absl::OkStatus();
 }
 
 absl::Status SqliteRows::Erase(Table table, const Record& key) {
+  BANDANA_RETURN_IF_ERROR(Usable());
+  written_[{table, key}] = std::nullopt;
+  return absl::OkStatus();
+}
+
+absl::Status SqliteRows::Flush() {
+  BANDANA_RETURN_IF_ERROR(Usable());
+  if (written_.empty()) return absl::OkStatus();
   BANDANA_RETURN_IF_ERROR(Begin());
-  Bind(Of(table).erase, key);
-  Of(table).erase.Run();
-  return Outcome();
+  for (const auto& [place, row] : written_) {
+    Statement& statement = row ? Of(place.first).put : Of(place.first).erase;
+    Bind(statement, row ? *row : place.second);
+    statement.Run();
+    BANDANA_RETURN_IF_ERROR(Outcome());
+  }
+  written_.clear();
+  return absl::OkStatus();
 }
 
 absl::Status SqliteRows::End() {
-  if (!begun_) return Usable();
+  BANDANA_RETURN_IF_ERROR(Flush());
+  if (!begun_) return absl::OkStatus();
   if (upgrade_) {
     BANDANA_RETURN_IF_ERROR(
         database_->Execute(absl::StrCat("PRAGMA user_version=", kSchemaVersion).c_str()));
@@ -222,6 +238,7 @@ void SqliteRows::AnswerCommit(const absl::Status& committed) {
 
 // Also after a failed COMMIT: SQLite may or may not have rolled back by itself.
 void SqliteRows::Rollback() {
+  written_.clear();
   if (begun_) database_->Execute("ROLLBACK").IgnoreError();
   begun_ = false;
   database_->ClearFailure();

@@ -13,7 +13,9 @@
 
 namespace bandana::device {
 
-// Every column of a table's form is one of the database's. Threads: not thread-safe.
+// Every column of a table's form is one of the database's. Written rows wait in memory, sealed as
+// they are, until a scan or the commit: SQLite's work is part of the commit, which a host may do
+// outside of the core. Threads: not thread-safe.
 class SqliteRows final : public Rows {
  public:
   // Prepares the statements. Makes the table of kept answers where it is missing: files of this
@@ -50,6 +52,8 @@ class SqliteRows final : public Rows {
   absl::StatusOr<Statement*> ScanStatement(Table table, const ScanRange& range);
   // Errors: the store is broken.
   absl::Status Usable() const;
+  // Gives SQLite the rows that wait.
+  absl::Status Flush();
   // Begins a transaction unless one is open.
   absl::Status Begin();
   absl::Status End();
@@ -59,6 +63,8 @@ class SqliteRows final : public Rows {
 
   const std::unique_ptr<Database> database_;
   std::array<Statements, kTables> statements_;
+  // By table and key; nothing: erased.
+  std::map<std::pair<Table, Record>, std::optional<Record>> written_;
   bool deferred_ = false;
   Committed waiting_;  // for AnswerCommit
   bool begun_ = false;
