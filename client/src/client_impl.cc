@@ -159,7 +159,11 @@ bool ClientImpl::Flush(absl::Duration timeout) {
   // Outlives a wait that was given up.
   const auto flushed = std::make_shared<Once<bool>>();
   Enter([&] { core_->Flush([flushed] { flushed->Set(true); }); });
-  return flushed->WaitFor(absl::ToChronoNanoseconds(std::min(timeout, absl::Hours(24))));
+  const auto patience = absl::ToChronoNanoseconds(std::min(timeout, absl::Hours(24)));
+  if (!flushed->WaitFor(patience)) return false;
+  // The application has heard of the reports before it hears of this.
+  store_->entrance().WaitUntilTold(patience);
+  return true;
 }
 
 ClientStats ClientImpl::Stats() const {

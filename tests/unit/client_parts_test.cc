@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "client/core/backoff.h"
@@ -18,6 +19,7 @@
 #include "client/core/report_bytes.h"
 #include "client/core/selection/posteriors.h"
 #include "client/core/selection/selector.h"
+#include "client/src/base/entrance.h"
 #include "client/src/base/once.h"
 #include "client/src/base/scheduler.h"
 #include "common/base/own_number.h"
@@ -246,6 +248,37 @@ TEST(WindowTimesTest, LeavesAfterTheGuardAtATimeOfItsOwn) {
   EXPECT_GT(last.leave, last.close + kWindowGuard + absl::Seconds(0.999));
   const WindowTimes week = ScheduleWindow(decided, absl::Hours(168), kAllOnes);
   EXPECT_LE(week.leave, week.close + kWindowGuard + absl::Seconds(60));
+}
+
+TEST(EntranceTest, TellsAfterItIsLeftAndOthersMayWaitForThat) {
+  Entrance entrance;
+  std::vector<int> order;
+  entrance.Enter([&] {
+    entrance.Tell([&] { order.push_back(2); });
+    entrance.Enter([&] { entrance.Tell([&] { order.push_back(3); }); });
+    order.push_back(1);
+  });
+  EXPECT_THAT(order, ElementsAre(1, 2, 3));
+  // Another thread is still telling: who waits comes after it.
+  Once<bool> telling;
+  Once<bool> go_on;
+  std::atomic<bool> told = false;
+  std::thread other([&] {
+    entrance.Enter([&] {
+      entrance.Tell([&] {
+        telling.Set(true);
+        go_on.Get();
+        told = true;
+      });
+    });
+  });
+  telling.Get();
+  entrance.WaitUntilTold(std::chrono::milliseconds(1));  // gives up
+  EXPECT_FALSE(told);
+  go_on.Set(true);
+  entrance.WaitUntilTold(std::chrono::minutes(1));
+  EXPECT_TRUE(told);
+  other.join();
 }
 
 TEST(SchedulerTest, RunsInOrderOfTimeAndTheRestAtStop) {

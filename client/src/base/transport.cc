@@ -157,10 +157,11 @@ class GrpcTransport final : public Transport {
     bool ok = false;
     while (queue_.Next(&tag, &ok)) {
       const std::unique_ptr<Call> call(static_cast<Call*>(tag));
-      const Answer answer = ToAnswer(*call);
+      Answer answer;
       std::unique_ptr<Line> unused;
       {
         const std::lock_guard lock(mutex_);
+        answer = ToAnswer(*call);
         calls_.erase(call.get());
         call->Release();
         if (connect_ != nullptr && calls_.empty()) unused = std::move(line_);
