@@ -93,9 +93,7 @@ absl::StatusOr<std::unique_ptr<SqliteRows>> SqliteRows::Create(std::unique_ptr<D
   return rows;
 }
 
-SqliteRows::~SqliteRows() {
-  Rollback();
-}
+SqliteRows::~SqliteRows() { Rollback(); }
 
 absl::Status SqliteRows::Prepare(Table table) {
   const TableForm& form = FormOf(table);
