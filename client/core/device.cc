@@ -112,7 +112,10 @@ Device::Device(std::unique_ptr<Tables> tables, BitSource* bits,
                                  .on_queued = nullptr,
                                  .on_durable = std::move(on_durable)}) {}
 
-Device::~Device() = default;
+// All close before one goes: what waits for a start of another client may still run.
+Device::~Device() {
+  for (const auto& [id, client] : clients_) Close(id);
+}
 
 Device::Result Device::Step(const Now& now, const std::function<void()>& event) {
   now_ = {now.wall, std::max(now_.elapsed, now.elapsed)};

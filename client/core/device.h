@@ -85,12 +85,12 @@ class Device {
 
   BitSource* const bits_;
   Now now_;
+  Result result_;
   class Wall;
   const std::unique_ptr<const Wall> wall_;
   DeviceState state_;
   std::uint64_t next_ = 1;
   std::map<ClientId, std::unique_ptr<Client>> clients_;
-  Result result_;
 };
 
 }  // namespace bandana::device
