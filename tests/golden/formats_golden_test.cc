@@ -171,12 +171,12 @@ void WriteDevice(const std::string& path) {
         tables.AddPolicy({.model = "m", .hash = std::string(32, 'h'), .epsilon = 2, .delta = 1e-6});
     tables.Debit({.policy = policy, .user = "ann", .events = 5});
     tables.reports().Put({.number = body->state().NextNumber(),
-                      .policy = policy,
-                      .state = device::ReportState::kReady,
-                      .user = "ann",
-                      .token = "token",
-                      .features = std::string(16, 'f'),
-                      .report = "report"});
+                          .policy = policy,
+                          .state = device::ReportState::kReady,
+                          .user = "ann",
+                          .token = "token",
+                          .features = std::string(16, 'f'),
+                          .report = "report"});
     return absl::OkStatus();
   }),
               IsOk());
@@ -352,8 +352,8 @@ TEST_F(FormatsTest, ADeviceStoreOfFormat2) {
     const auto policies = transaction.tables.PoliciesOf("m");
     EXPECT_EQ(policies.size(), 1);
     EXPECT_EQ(transaction.tables.Events(policies.at(0).id, "ann"), 5);
-    const auto rows =
-        transaction.tables.reports().Awake(0, device::ReportState::kReady, absl::InfiniteFuture(), 10);
+    const auto rows = transaction.tables.reports().Awake(0, device::ReportState::kReady,
+                                                         absl::InfiniteFuture(), 10);
     EXPECT_EQ(rows.size(), 1);
     EXPECT_EQ(rows.at(0).token, "token");
     EXPECT_EQ(rows.at(0).report, "report");
