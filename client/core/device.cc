@@ -120,9 +120,20 @@ Device::~Device() {
 Device::Result Device::Step(const Now& now, const std::function<void()>& event) {
   now_ = {now.wall, std::max(now_.elapsed, now.elapsed)};
   event();
+  while (state_.Write(DeviceState::Lazy::kLater)) {
+  }
+  return Finish();
+}
+
+Device::Result Device::Wake(const Now& now) {
+  now_ = {now.wall, std::max(now_.elapsed, now.elapsed)};
   do {
     RunTimers();
-  } while (state_.Write());
+  } while (state_.Write(DeviceState::Lazy::kWhenDue));
+  return Finish();
+}
+
+Device::Result Device::Finish() {
   DropClosed();
   result_.wake_at = state_.WriteAt();
   for (const auto& [id, client] : clients_) {

@@ -45,7 +45,10 @@ class Device {
   struct Result {
     std::vector<Call> calls;
     std::vector<std::function<void()>> told;  // to be run by the host, in their order
-    std::optional<absl::Duration> wake_at;    // by `elapsed`; nothing: only by an event
+    // By `elapsed`; nothing: only an event. A host sets its alarm where this differs from the last
+    // one and leaves it alone otherwise, though it be late: an alarm set again because of a
+    // reaction would tell of it.
+    std::optional<absl::Duration> wake_at;
   };
   using ClientId = std::uint64_t;
   using Connected = std::function<void(absl::StatusOr<ClientId>)>;
@@ -56,11 +59,11 @@ class Device {
   ~Device();
 
   // Runs the event, and what follows from it. Events call the methods below, or the host's own
-  // answer to a commit; nothing else may.
+  // answer to a commit; nothing else may. No timer runs, however late the host wakes the device: an
+  // event may be a reaction, and what is due must not leave because of one.
   Result Step(const Now& now, const std::function<void()>& event);
-  Result Wake(const Now& now) {
-    return Step(now, [] {});
-  }
+  // The alarm: what is due runs.
+  Result Wake(const Now& now);
 
   // As DeviceState::StartRun, before everything else.
   void Start(const std::optional<StoreMark>& seen,
@@ -81,6 +84,8 @@ class Device {
   struct Client;
 
   void RunTimers();
+  // After an event or an alarm.
+  Result Finish();
   void DropClosed();
 
   BitSource* const bits_;

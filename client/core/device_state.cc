@@ -79,9 +79,9 @@ std::optional<absl::Duration> DeviceState::WriteAt() const {
   return queue_.empty() && !LazyDue() ? lazy_since_ + kLazyDelay : hooks_.elapsed();
 }
 
-bool DeviceState::Write(bool hurry) {
+bool DeviceState::Write(Lazy lazy) {
   if (writer_.busy()) return false;
-  std::vector<Writer::Entry> group = TakeGroup(hurry);
+  std::vector<Writer::Entry> group = TakeGroup(lazy);
   if (group.empty()) return false;
   writer_.Write(
       std::move(group),
@@ -93,7 +93,7 @@ bool DeviceState::Write(bool hurry) {
 }
 
 // Where a reaction alone waits, lazy operations do not go sooner because of it.
-std::vector<Writer::Entry> DeviceState::TakeGroup(bool hurry) {
+std::vector<Writer::Entry> DeviceState::TakeGroup(Lazy lazy) {
   std::vector<Writer::Entry> group;
   const auto take = [&group](std::deque<Writer::Entry>& queue) {
     while (!queue.empty() && group.size() < kGroupCommitMax) {
@@ -103,7 +103,8 @@ std::vector<Writer::Entry> DeviceState::TakeGroup(bool hurry) {
   };
   const bool joined = std::any_of(queue_.begin(), queue_.end(),
                                   [](const Writer::Entry& entry) { return !entry.reaction; });
-  if (joined || hurry || LazyDue()) take(lazy_);
+  const bool due = lazy == Lazy::kNow || (lazy == Lazy::kWhenDue && LazyDue());
+  if (joined || due) take(lazy_);
   take(queue_);
   return group;
 }

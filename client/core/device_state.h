@@ -54,8 +54,10 @@ class DeviceState final : public Journal {
   std::optional<absl::Duration> WriteAt() const;
   // No operation waits but lazy ones, and no commit is unanswered.
   bool idle() const { return queue_.empty() && !writer_.busy(); }
-  // Writes what waits. `hurry`: also what could wait longer. False: there was nothing.
-  bool Write(bool hurry = false);
+  // When lazy operations go that no other operation but a reaction takes along.
+  enum class Lazy { kLater, kWhenDue, kNow };
+  // Writes what waits. False: there was nothing.
+  bool Write(Lazy lazy);
 
   // 16 random bytes, made with the store.
   const std::string& identity() const { return identity_; }
@@ -77,7 +79,7 @@ class DeviceState final : public Journal {
  private:
   void Push(Writer::Entry entry);
   bool LazyDue() const;
-  std::vector<Writer::Entry> TakeGroup(bool hurry);
+  std::vector<Writer::Entry> TakeGroup(Lazy lazy);
 
   Writer writer_;
   Hooks hooks_;

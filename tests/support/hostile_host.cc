@@ -311,14 +311,14 @@ void HostileHost::Play(std::string_view program) {
       case 1:
         now_.wall += absl::Milliseconds(20 * a);
         now_.elapsed += absl::Milliseconds(20 * a);
-        Step([] {});
+        Take(device_->Wake(now_));
         break;
       case 2:
         now_.wall += a % 2 == 0 ? kYear : -kYear;
-        Step([] {});
+        Take(device_->Wake(now_));
         break;
       case 3:
-        Step([] {});  // early, or for nothing
+        Take(device_->Wake(now_));  // early, or for nothing
         break;
       case 4:
       case 5:

@@ -65,8 +65,8 @@ class DeviceTest : public ::testing::Test {
     v1::GetModelResponse model = ToProto(spec_);
     Answer(Method::kGetModel, model.SerializeAsString());
   }
-  void Step(const std::function<void()>& event) {
-    Device::Result result = device_->Step(now_, event);
+  void Step(const std::function<void()>& event) { Take(device_->Step(now_, event)); }
+  void Take(Device::Result result) {
     wake_at_ = result.wake_at;
     for (auto& call : result.calls) calls_.push_back(std::move(call));
     for (const auto& told : result.told) told();
@@ -82,7 +82,7 @@ class DeviceTest : public ::testing::Test {
   void Pass(absl::Duration time) {
     now_.wall += time;
     now_.elapsed += time;
-    Step([] {});
+    Take(device_->Wake(now_));
   }
   ClientCore& core() { return *device_->Find(*connected_); }
   Selection Select() {
@@ -130,6 +130,27 @@ TEST_F(DeviceTest, AWindowEndsInOneReportAndTheHostIsToldWhen) {
   ASSERT_TRUE(request.ParseFromString(calls_[0].request));
   ASSERT_EQ(request.reports_size(), 1);
   EXPECT_EQ(request.reports(0).token(), "token");
+}
+
+// The device slept, or the page was in the background: its alarm comes late, and a reaction first.
+TEST_F(DeviceTest, AReactionSendsNothingThatWasDueAndLeavesTheAlarmAlone) {
+  Open();
+  Select();
+  Pass(kWindow / 2);
+  const Selection later = Select();
+  const auto alarm = wake_at_;
+  now_.wall += kWindow / 2 + kWindow / 4;
+  now_.elapsed += kWindow / 2 + kWindow / 4;
+  absl::Status taken = absl::UnknownError("");
+  Step([&] {
+    core().Report(
+        later, 1.0, std::nullopt, [&](const absl::Status& status) { taken = status; }, nullptr);
+  });
+  EXPECT_THAT(taken, IsOk());
+  EXPECT_THAT(calls_, IsEmpty());
+  EXPECT_EQ(wake_at_, alarm);
+  Pass(absl::ZeroDuration());
+  EXPECT_EQ(calls_.size(), 1);  // the alarm at last
 }
 
 TEST_F(DeviceTest, ACallThatIsNeverAnsweredIsSentAgainAsTheSameBytes) {

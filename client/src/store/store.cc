@@ -164,7 +164,7 @@ void DeviceStore::Body::WriterLoop() {
       queued_ = false;
       stopping = stopping_;
     }
-    const bool wrote = Write(stopping);
+    const bool wrote = Write(stopping ? Lazy::kNow : Lazy::kWhenDue);
     Tidy();
     if (stopping && !wrote) return;
     entrance_.Enter([&] {
@@ -175,9 +175,9 @@ void DeviceStore::Body::WriterLoop() {
   }
 }
 
-bool DeviceStore::Body::Write(bool hurry) {
+bool DeviceStore::Body::Write(Lazy lazy) {
   bool wrote = false;
-  entrance_.Enter([&] { wrote = state_.Write(hurry); });
+  entrance_.Enter([&] { wrote = state_.Write(lazy); });
   // The long part: others may enter meanwhile.
   if (const auto committed = rows_.FinishCommit()) {
     entrance_.Enter([&] { rows_.AnswerCommit(*committed); });
@@ -195,7 +195,7 @@ void DeviceStore::Body::Tidy() {
 }
 
 void DeviceStore::Body::Step() {
-  while (Write(/*hurry=*/true)) Tidy();
+  while (Write(Lazy::kNow)) Tidy();
 }
 
 }  // namespace bandana

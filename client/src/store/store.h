@@ -63,12 +63,14 @@ class DeviceStore::Body final : public DeviceStore, public device::Journal {
   absl::Status Run(Operation operation);
 
  private:
+  using Lazy = device::DeviceState::Lazy;
+
   Body(device::OpenedTables tables, device::Database& database, bool stepped);
   absl::Status OpenAnchor(const std::string& path);
   absl::Status StartRun();
   void WriterLoop();
   // Writes one group; false when none waited.
-  bool Write(bool hurry);
+  bool Write(Lazy lazy);
   void Tidy();
 
   device::Entrance entrance_;
