@@ -18,7 +18,7 @@ bool Read(std::string_view message, Outcome& out) {
     if (in.field() == 3) in.Number(out.acknowledged_step);
   }
   out.code = static_cast<OutcomeCode>(code);
-  out.reason = static_cast<Reason>(reason);
+  out.reason = static_cast<RejectReason>(reason);
   return in.ok();
 }
 

@@ -10,28 +10,17 @@
 
 #include "absl/status/status.h"
 #include "client/core/delivery/report_form.h"
+#include "common/promise/kinds.h"
 
 namespace bandana::device {
 
 // v1.OutcomeCode, by its numbers; unknown ones stay as they are.
 enum class OutcomeCode : std::int32_t { kApplied = 1, kDuplicate = 2, kExpired = 3, kRejected = 4 };
 
-// The v1.RejectReasons that a device tells apart.
-enum class Reason : std::int32_t {
-  kTokenInvalid = 1,
-  kTokenForeign = 2,
-  kShownOutOfRange = 5,
-  kUserLimit = 7,
-  kPolicyMismatch = 8,
-  kStreamGap = 9,
-  kStreamForked = 10,
-  kStreamExhausted = 11
-};
-
 // v1.OutcomeResult and v1.CounterResult.
 struct Outcome {
   OutcomeCode code{};
-  Reason reason{};
+  RejectReason reason{};
   std::uint64_t acknowledged_step = 0;  // of counters
 };
 

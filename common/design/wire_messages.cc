@@ -28,7 +28,14 @@ static_assert(IsNumber(MechanismId::kPrivUnit, v1::PRIVUNIT));
 static_assert(IsNumber(MechanismId::kJointGaussian, v1::JOINT_GAUSSIAN));
 static_assert(IsNumber(MechanismId::kSparseRelease, v1::SPARSE_RELEASE));
 static_assert(ToProto(RejectReason::kTokenInvalid) == v1::TOKEN_INVALID);
+static_assert(ToProto(RejectReason::kTokenForeign) == v1::TOKEN_FOREIGN);
+static_assert(ToProto(RejectReason::kShownOutOfRange) == v1::SHOWN_OUT_OF_RANGE);
 static_assert(ToProto(RejectReason::kOutputOutOfRange) == v1::OUTPUT_OUT_OF_RANGE);
+static_assert(ToProto(RejectReason::kUserLimit) == v1::USER_LIMIT);
+static_assert(ToProto(RejectReason::kPolicyMismatch) == v1::POLICY_MISMATCH);
+static_assert(ToProto(RejectReason::kStreamGap) == v1::STREAM_GAP);
+static_assert(ToProto(RejectReason::kStreamForked) == v1::STREAM_FORKED);
+static_assert(ToProto(RejectReason::kStreamExhausted) == v1::STREAM_EXHAUSTED);
 
 void SetCounter(const std::optional<CounterSpec>& counter, v1::GetModelResponse& response) {
   if (!counter) return;

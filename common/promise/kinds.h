@@ -33,10 +33,17 @@ enum class MechanismId : std::int32_t {
   kSparseRelease = 9,
 };
 
-// Why a report is refused by what it says.
+// Why a report is refused: the reasons that a mechanism finds or a device tells apart.
 enum class RejectReason : std::int32_t {
   kTokenInvalid = 1,
+  kTokenForeign = 2,
+  kShownOutOfRange = 5,
   kOutputOutOfRange = 6,
+  kUserLimit = 7,
+  kPolicyMismatch = 8,
+  kStreamGap = 9,
+  kStreamForked = 10,
+  kStreamExhausted = 11,
 };
 
 // As in a configuration: "LOCAL_REWARD". "" where there is none.

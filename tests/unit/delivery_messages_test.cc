@@ -92,7 +92,7 @@ TEST(WireReportsTest, AnswersOfDeliveryAreRead) {
   ASSERT_EQ(outcomes->size(), 2);
   EXPECT_EQ((*outcomes)[0].code, OutcomeCode::kApplied);
   EXPECT_EQ((*outcomes)[1].code, OutcomeCode::kRejected);
-  EXPECT_EQ((*outcomes)[1].reason, Reason::kTokenForeign);
+  EXPECT_EQ((*outcomes)[1].reason, RejectReason::kTokenForeign);
   const auto counters = ReadCounterOutcomes(response.SerializeAsString());
   ASSERT_TRUE(counters);
   ASSERT_EQ(counters->size(), 1);

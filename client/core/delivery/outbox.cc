@@ -151,8 +151,8 @@ void Outbox::OnOutcomes(const BatchPtr& batch, const std::string& response) {
   for (std::size_t i = 0; i < outcomes->size(); ++i) {
     const Outcome& outcome = (*outcomes)[i];
     // Without tokens only the epoch can be foreign: the next reports need the one in force.
-    policy_mismatch = policy_mismatch || outcome.reason == Reason::kPolicyMismatch ||
-                      (options_.form.by_id && outcome.reason == Reason::kTokenForeign);
+    policy_mismatch = policy_mismatch || outcome.reason == RejectReason::kPolicyMismatch ||
+                      (options_.form.by_id && outcome.reason == RejectReason::kTokenForeign);
     Settle(batch->reports[i], ToDelivery(outcome.code));
   }
   if (policy_mismatch) services_.model->AskAgain();

@@ -10,18 +10,18 @@
 namespace bandana::device {
 namespace {
 
-StreamEnd EndOf(Reason reason) {
+StreamEnd EndOf(RejectReason reason) {
   switch (reason) {
-    case Reason::kStreamForked:
+    case RejectReason::kStreamForked:
       return StreamEnd::kForked;
-    case Reason::kStreamGap:
+    case RejectReason::kStreamGap:
       return StreamEnd::kGap;
-    case Reason::kStreamExhausted:
-    case Reason::kUserLimit:
+    case RejectReason::kStreamExhausted:
+    case RejectReason::kUserLimit:
       return StreamEnd::kExhausted;
-    case Reason::kTokenInvalid:
-    case Reason::kTokenForeign:
-    case Reason::kShownOutOfRange:
+    case RejectReason::kTokenInvalid:
+    case RejectReason::kTokenForeign:
+    case RejectReason::kShownOutOfRange:
       return StreamEnd::kToken;
     default:
       return StreamEnd::kRefused;
