@@ -254,11 +254,12 @@ TEST(EntranceTest, TellsAfterItIsLeftAndOthersMayWaitForThat) {
   Entrance entrance;
   std::vector<int> order;
   entrance.Enter([&] {
-    entrance.Tell([&] { order.push_back(2); });
-    entrance.Enter([&] { entrance.Tell([&] { order.push_back(3); }); });
+    entrance.Tell([&] { order.push_back(3); });
+    entrance.Enter([&] { entrance.Tell([&] { order.push_back(4); }); });
+    entrance.Call([&] { order.push_back(2); });  // before anything is told
     order.push_back(1);
   });
-  EXPECT_THAT(order, ElementsAre(1, 2, 3));
+  EXPECT_THAT(order, ElementsAre(1, 2, 3, 4));
   // Another thread is still telling: who waits comes after it.
   Once<bool> telling;
   Once<bool> go_on;

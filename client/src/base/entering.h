@@ -19,7 +19,7 @@ class EnteringCalls final : public Calls {
 
   void Make(Method method, std::string request, const CallOptions& options,
             OnAnswer done) override {
-    entrance_->Tell([calls = calls_, entrance = entrance_, method, request = std::move(request),
+    entrance_->Call([calls = calls_, entrance = entrance_, method, request = std::move(request),
                      options, done = std::move(done)]() mutable {
       calls->Make(
           method, std::move(request), options,

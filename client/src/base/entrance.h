@@ -20,19 +20,27 @@ class Entrance {
 
   // Runs `task` inside the core. A thread that is inside may enter again.
   void Enter(const Task& task) {
+    std::vector<Task> calls;
     std::vector<Task> told;
     std::uint64_t batch = 0;
     {
       const std::lock_guard lock(mutex_);
       ++depth_;
       task();
-      if (--depth_ == 0) told.swap(told_);
+      if (--depth_ == 0) {
+        calls.swap(calls_);
+        told.swap(told_);
+      }
       if (!told.empty()) batch = Begin();
     }
+    for (Task& call : calls) call();
     if (told.empty()) return;
     for (Task& tell : told) tell();
     End(batch);
   }
+  // Inside: makes a call after the core is left, before the application is told anything: how long
+  // its callbacks take must not be seen in when a call is made.
+  void Call(Task task) { calls_.push_back(std::move(task)); }
   // Inside: runs `task` after the core is left.
   void Tell(Task task) { told_.push_back(std::move(task)); }
   // Waits until all that other threads were to tell by now is told. Not from a told task.
@@ -56,6 +64,7 @@ class Entrance {
 
   std::recursive_mutex mutex_;
   int depth_ = 0;
+  std::vector<Task> calls_;
   std::vector<Task> told_;
 
   std::mutex telling_mutex_;  // of the lines below
