@@ -11,8 +11,8 @@ namespace bandana {
 absl::Status CheckGnuplot();
 
 // Runs gnuplot with `script` as its standard input, and writes its plots to `path` as SVG of that
-// size, compact (tools/base/compact_svg.h). Errors: UNAVAILABLE gnuplot is missing or failed, or the file cannot be
-// written.
+// size, compact (tools/base/compact_svg.h). Errors: UNAVAILABLE gnuplot is missing or failed, or
+// the file cannot be written.
 struct PlotSize {
   int width = 800;  // pixels
   int height = 500;
