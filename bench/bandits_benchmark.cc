@@ -19,10 +19,8 @@
 #include "common/ranking/scoring.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::TestRng;
 
 NodePosterior RandomPosterior(int d) {
   TestRng rng(1);
@@ -325,4 +323,4 @@ void BM_PublishColin(benchmark::State& state) {
 BENCHMARK(BM_PublishColin)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

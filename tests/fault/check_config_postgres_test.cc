@@ -14,9 +14,6 @@
 namespace bandana::testing {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
-
 class CheckConfigPostgresTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -17,11 +17,10 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::Checkpoint;
-using server::CheckpointStore;
+using namespace bandana::testing;
 
 constexpr int kDimension = 12;
 constexpr int kNodes = 150;
@@ -130,4 +129,4 @@ TEST(CheckpointKillTest, LosesNothingThatWasAcknowledged) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -25,12 +25,7 @@
 namespace bandana {
 namespace {
 
-using ::bandana::testing::Eventually;
-using ::bandana::testing::FakeRecommender;
-using ::bandana::testing::Fault;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::LocalSpec;
-using ::bandana::testing::WindowSpec;
+using namespace bandana::testing;
 
 const std::vector<double> kArms = {1, 0, 0, 1};
 

@@ -23,15 +23,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::PlainCaller;
-using testing::PostgresServer;
-using testing::ServerProcess;
-using testing::TempDir;
 
 // From the Debian package faketime.
 constexpr char kFakeTime[] = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
@@ -227,4 +220,4 @@ TEST_F(ClockProcessTest, AWrongClockLosesNothingWithPostgresql) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -27,12 +27,7 @@
 namespace bandana {
 namespace {
 
-using ::bandana::testing::ContextModelSpec;
-using ::bandana::testing::CounterModelSpec;
-using ::bandana::testing::FakeRecommender;
-using ::bandana::testing::FaultVfs;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::LocalSpec;
+using namespace bandana::testing;
 
 const std::vector<double> kArms = {1, 0, 0, 1};
 constexpr int kReports = 2;

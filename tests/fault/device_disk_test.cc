@@ -14,15 +14,10 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
 
 using device::Store;
-using testing::FakeRecommender;
-using testing::FaultVfs;
-using testing::IsOk;
-using testing::LocalSpec;
-using testing::StatusIs;
 
 const std::vector<double> kArms = {1, 0, 0, 1};
 
@@ -118,4 +113,4 @@ TEST_F(DeviceDiskTest, NothingLeavesThatIsNotDurable) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -20,15 +20,10 @@
 #include "tests/support/temp_dir.h"
 #include "tools/ctl/admin_client.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-using ::testing::ElementsAre;
-using testing::IsOk;
-using testing::ServerProcess;
-using testing::TempDir;
 
 constexpr char kConfig[] = "models { name: 'plain' dimension: 8 shared {} mode: NON_PRIVATE }\n";
 constexpr int kArms = 20'000;
@@ -162,4 +157,4 @@ TEST_F(ExportKillTest, AnExportInTheMiddle) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

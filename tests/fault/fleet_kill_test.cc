@@ -11,13 +11,8 @@
 #include "tests/support/fleet_run.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::ChildProcess;
-using testing::FleetWorld;
-using testing::IsOkAndHolds;
-using testing::ProgramPath;
 
 class FleetKill : public ::testing::TestWithParam<const char*> {};
 
@@ -50,4 +45,4 @@ INSTANTIATE_TEST_SUITE_P(CentralAndLocal, FleetKill, ::testing::Values("colin", 
                          });
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -18,13 +18,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::HttpRequest;
-using testing::IsOk;
-using testing::ServerProcess;
-using testing::TempDir;
 
 constexpr char kConfig[] =
     "models { name: 'plain' dimension: 2 shared {} mode: NON_PRIVATE\n"
@@ -144,4 +139,4 @@ TEST_F(FullDiskTest, ReportsWaitSelectionsGoOnAndSpaceHeals) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

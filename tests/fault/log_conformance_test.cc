@@ -18,21 +18,10 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::ForEachEntry;
-using server::IdChunk;
-using server::LogBatch;
-using server::LogEngine;
-using server::LogUse;
-using server::MakePgEngine;
-using server::OpenLog;
-using server::PgSettings;
-using server::UpdateLog;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using namespace bandana::testing;
 
 namespace fs = std::filesystem;
 
@@ -508,4 +497,4 @@ TEST_F(PostgresTest, SealedRecordsAreNowhereInClear) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -13,9 +13,6 @@ namespace bandana::testing {
 namespace {
 
 using server::HostedModel;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 class ModelDamageTest : public ::testing::Test {
  protected:

@@ -19,7 +19,6 @@ namespace bandana::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using server::HostedModel;
 
 constexpr int kEvents = 60;
 constexpr int kTailEvents = 2;  // what a torn tail may take with it: docs/formats.md

@@ -16,13 +16,8 @@
 #include "tests/support/temp_dir.h"
 #include "tools/ctl/admin_client.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::FaultProxy;
-using testing::IsOk;
-using testing::ServerProcess;
-using testing::TempDir;
 
 constexpr char kConfig[] =
     "models { name: 'plain' dimension: 2 shared {} mode: NON_PRIVATE\n"
@@ -155,4 +150,4 @@ INSTANTIATE_TEST_SUITE_P(Models, NetworkFaultTest,
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -14,14 +14,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::PlainCaller;
-using testing::PostgresServer;
-using testing::ServerProcess;
-using testing::TempDir;
 
 TEST(PeersProcessTest, TheReadyLineNamesAListenerForPeersAlone) {
   if (!PostgresServer::Available()) {
@@ -50,4 +44,4 @@ TEST(PeersProcessTest, TheReadyLineNamesAListenerForPeersAlone) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -26,12 +26,10 @@
 #include "tests/support/shared_database.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::HostedModel;
-using server::MakePgEngine;
-using server::PgSettings;
+using namespace bandana::testing;
 using ::testing::HasSubstr;
 
 int Cycles() {
@@ -375,4 +373,4 @@ TEST_F(PostgresModelTest, TokenKeysAreThereUnderTheKeyFile) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

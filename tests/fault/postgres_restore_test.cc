@@ -16,12 +16,10 @@
 #include "tests/support/postgres_server.h"
 #include "tests/support/server_process.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::HostedModel;
-using server::MakePgEngine;
-using server::RestoreModelFolder;
+using namespace bandana::testing;
 using ::testing::HasSubstr;
 
 constexpr char kConfig[] =
@@ -168,4 +166,4 @@ TEST_F(PostgresRestoreTest, AModelMovesInAsPrograms) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -14,8 +14,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::HostedModel;
-
 // No noise, sum or time gives these 8 bytes by chance.
 constexpr double kMarker = 1.2345678901234567;
 

@@ -22,12 +22,10 @@
 #include "tests/support/shared_database.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::HostedModel;
-using server::ModelRegistry;
-using server::ServedModel;
+using namespace bandana::testing;
 
 // One server: a folder, a name, and an address that nobody listens at.
 struct Replica {
@@ -555,4 +553,4 @@ TEST_F(ReplicasTest, KnowsServersThatDoNotSayWhatTheyRead) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

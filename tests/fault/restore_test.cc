@@ -15,18 +15,14 @@
 #include "tests/support/child_process.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/server_process.h"
+#include "tests/support/status_matchers.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
+using namespace bandana::testing;
+
 namespace fs = std::filesystem;
-using server::CheckModelFolder;
-using server::HostedModel;
-using server::RestoreModelFolder;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
 
 std::shared_ptr<const NoiseKey> Key() {
   std::array<std::byte, 32> bytes{};
@@ -233,4 +229,4 @@ TEST_F(RestoreTest, AsProgramsFromDamageToServing) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -18,13 +18,12 @@
 #include "tests/support/shared_database.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
+using namespace bandana::testing;
+
 namespace fs = std::filesystem;
-using server::HostedModel;
-using server::IsNeedsEpoch;
-using server::ModelRegistry;
 
 class RestoredClusterTest : public SharedDatabaseTest {
  protected:
@@ -223,4 +222,4 @@ TEST_F(RestoredClusterTest, ANewModelIsNotFoundNowhere) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -25,13 +25,8 @@
 #include "tests/support/test_rng.h"
 #include "tools/ctl/admin_client.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::ServerProcess;
-using testing::TempDir;
-using testing::TestRng;
 
 // Checkpoints as often as possible, so that kills hit them too.
 constexpr char kConfig[] =
@@ -300,4 +295,4 @@ TEST_F(ServerKillTest, NothingAcknowledgedIsLostDoubledOrDrawnAgain) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -21,27 +21,10 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::KeyChange;
-using server::LogEngine;
-using server::MakePgEngine;
-using server::OpenLog;
-using server::PgSettings;
-using server::RowChange;
-using server::RowSource;
-using server::RowTable;
-using server::RowVisit;
-using server::SharedFiles;
-using server::StateStore;
-using server::TableKind;
-using server::UpdateLog;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::UnorderedElementsAre;
+using namespace bandana::testing;
 
 namespace fs = std::filesystem;
 
@@ -582,4 +565,4 @@ TEST_F(PostgresStateTest, SharedFilesAreReplacedByWhoKnowsThem) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -34,7 +34,6 @@ namespace bandana::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using server::HostedModel;
 using ::testing::ElementsAre;
 
 std::string write_to;

@@ -19,19 +19,8 @@
 #include "tests/support/temp_dir.h"
 #include "tools/ctl/admin_client.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::HttpRequest;
-using testing::IsOk;
-using ::testing::Not;
-using testing::PlainCaller;
-using testing::ServerProcess;
-using testing::StatusIs;
-using testing::TempDir;
 
 constexpr char kConfig[] =
     "models { name: 'plain' dimension: 2 shared {} mode: NON_PRIVATE }\n"
@@ -512,4 +501,4 @@ TEST_F(AdminTest, MetricsShowCallsAndModels) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -24,11 +24,7 @@
 namespace bandana::server {
 namespace {
 
-using ::testing::ElementsAre;
-using testing::FakeClock;
-using ::testing::IsEmpty;
-using testing::IsOk;
-using testing::TempDir;
+using namespace bandana::testing;
 
 class Lines final : public CallLog {
  public:

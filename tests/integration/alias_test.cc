@@ -24,17 +24,8 @@
 #include "tools/ctl/admin_client.h"
 #include "tools/ctl/commands.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using testing::HttpRequest;
-using testing::IsOk;
-using testing::PlainCaller;
-using testing::ServerProcess;
-using testing::StatusIs;
-using testing::TempDir;
-using Code = absl::StatusCode;
 
 const std::vector<double> kArms = {1, 0, 0, 1};
 
@@ -374,4 +365,4 @@ TEST_F(AliasTest, AnOpenWindowIsReportedToItsModel) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

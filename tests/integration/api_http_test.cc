@@ -18,16 +18,7 @@
 namespace bandana::server {
 namespace {
 
-using testing::ApiHandlers;
-using ::testing::HasSubstr;
-using testing::HeaderOf;
-using testing::HttpResult;
-using testing::HttpSent;
-using ::testing::IsEmpty;
-using testing::IsOk;
-using ::testing::Not;
-using ::testing::SizeIs;
-using ::testing::StartsWith;
+using namespace bandana::testing;
 using Json = nlohmann::json;
 
 constexpr char kSelectBody[] = R"({"user":"ann","arms":{"inlineArms":{"features":[1,0,0,1]}}})";

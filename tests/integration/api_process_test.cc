@@ -24,22 +24,9 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_certificates.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::HeaderOf;
-using testing::HttpRequest;
-using testing::HttpResult;
-using testing::HttpSent;
-using testing::IsOk;
-using ::testing::Not;
-using testing::ServerProcess;
-using testing::SigningKey;
-using testing::TempDir;
-using testing::TestAuthority;
-using testing::UsualClaims;
-using testing::WritePair;
 using Json = nlohmann::json;
 
 constexpr char kSelectBody[] = R"({"user":"ann","arms":{"inlineArms":{"features":[1,0,0,1]}}})";
@@ -285,4 +272,4 @@ TEST_F(ApiProcessTest, TlsAndCertificatesAreThoseOfGrpc) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

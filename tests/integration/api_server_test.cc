@@ -24,14 +24,7 @@
 namespace bandana::server {
 namespace {
 
-using testing::ApiHandlers;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::HeaderOf;
-using testing::HttpResult;
-using testing::HttpSent;
-using ::testing::IsEmpty;
-using testing::IsOk;
+using namespace bandana::testing;
 using Json = nlohmann::json;
 
 constexpr char kSelectBody[] = R"({"user":"ann","arms":{"inlineArms":{"features":[1,0,0,1]}}})";

@@ -11,18 +11,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using testing::IsOk;
-using ::testing::Not;
-using testing::ProcessResult;
-using testing::RunProgram;
-using testing::ServerProcess;
-using ::testing::StartsWith;
-using testing::TempDir;
 
 std::string MustRead(const std::string& path) {
   return ReadFile(path, 1 << 20).value_or("cannot read " + path);
@@ -99,4 +89,4 @@ TEST(AuditEndToEndTest, RewardsThroughSdkAndServerStayWithinTheClaim) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -16,9 +16,7 @@
 namespace bandana::audit {
 namespace {
 
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace bandana::testing;
 
 absl::StatusOr<ReplayCounts> Audited(std::string_view mutant) {
   return RunReplay(mutant, [](std::string_view) {});

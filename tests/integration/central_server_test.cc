@@ -18,17 +18,8 @@
 #include "tools/ctl/admin_client.h"
 #include "tools/ctl/explain.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::ProcessResult;
-using testing::RunProgram;
-using testing::ServerProcess;
-using testing::StatusIs;
-using testing::TempDir;
-using testing::TestRng;
 
 // Little noise: what is learnt can be seen after a few hundred events.
 constexpr char kConfig[] =
@@ -248,4 +239,4 @@ TEST(CentralServerConfig, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

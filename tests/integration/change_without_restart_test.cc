@@ -22,18 +22,8 @@
 #include "tests/support/temp_dir.h"
 #include "tools/ctl/admin_client.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using testing::HttpRequest;
-using testing::IsOk;
-using ::testing::Not;
-using testing::PlainCaller;
-using testing::ServerProcess;
-using testing::StatusIs;
-using testing::TempDir;
 
 bool Eventually(const std::function<bool()>& condition) {
   for (int attempt = 0; attempt < 2000; ++attempt) {
@@ -252,4 +242,4 @@ TEST_F(ChangeTest, ADamagedModelIsSaidAndTheOthersServe) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -29,12 +29,7 @@
 namespace bandana::server {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::IsOk;
-using testing::TempDir;
+using namespace bandana::testing;
 
 // A model of each family and mode.
 constexpr const char* kBases[] = {

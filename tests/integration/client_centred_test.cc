@@ -19,14 +19,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::Eventually;
-using ::bandana::testing::FakeClock;
-using ::bandana::testing::FakeRecommender;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::IsOkAndHolds;
-using ::bandana::testing::LocalSpec;
-using ::bandana::testing::SeededBits;
-using ::bandana::testing::StatusIs;
+using namespace bandana::testing;
 
 const std::vector<double> kArms = {1, 0, 0, 1};
 constexpr RewardRange kWindow{0.25, 0.375};

@@ -25,18 +25,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::ContextModelSpec;
-using ::bandana::testing::Eventually;
-using ::bandana::testing::FakeClock;
-using ::bandana::testing::FakeRecommender;
-using ::bandana::testing::Fault;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
-using Code = absl::StatusCode;
 
 // Mean (1, 0), covariance I, alpha 0: the arm with the largest first entry wins.
 v1::GetPosteriorResponse Posterior(std::uint64_t version, double first, double second) {
@@ -500,4 +490,4 @@ TEST_F(ClientContextTest, FeaturesThatAreNotFiniteAreAnEventLikeAnyOther) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

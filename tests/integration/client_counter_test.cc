@@ -26,17 +26,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::CounterModelSpec;
-using ::bandana::testing::Eventually;
-using ::bandana::testing::FailingBits;
-using ::bandana::testing::FakeClock;
-using ::bandana::testing::FakeRecommender;
-using ::bandana::testing::Fault;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using namespace bandana::testing;
 
 const std::vector<double> kArms = {1, 0, 0, 1};
 

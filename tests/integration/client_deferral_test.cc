@@ -17,20 +17,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::ContextModelSpec;
-using ::bandana::testing::CounterModelSpec;
-using ::bandana::testing::Eventually;
-using ::bandana::testing::FakeClock;
-using ::bandana::testing::FakeRecommender;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::LocalSpec;
-using ::bandana::testing::RawSpec;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
-using ::bandana::testing::WindowSpec;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-using Code = absl::StatusCode;
+using namespace bandana::testing;
 
 const std::vector<double> kArms = {1, 0, 0, 1};
 constexpr absl::Duration kWindow = absl::Seconds(80);

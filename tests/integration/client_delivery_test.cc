@@ -15,16 +15,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::Eventually;
-using ::bandana::testing::FakeRecommender;
-using ::bandana::testing::Fault;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::LocalSpec;
-using ::bandana::testing::RawSpec;
-using ::bandana::testing::StatusIs;
 
 const std::vector<double> kArms = {1, 0, 0, 1};
 
@@ -514,4 +506,4 @@ TEST_F(ClientDeliveryTest, ConnectSaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -12,19 +12,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::Eventually;
-using ::bandana::testing::FakeRecommender;
-using ::bandana::testing::Fault;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::IsOkAndHolds;
-using ::bandana::testing::LocalSpec;
-using ::bandana::testing::RawSpec;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::WindowSpec;
-using ::testing::ElementsAre;
 
 // Mean (1, 0), covariance I, alpha 0: the arm with the largest first entry wins.
 v1::GetPosteriorResponse Posterior(std::uint64_t version, double first, double second) {
@@ -328,4 +317,4 @@ TEST_F(ClientOnDeviceTest, WorksForModelsWithoutPrivacy) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

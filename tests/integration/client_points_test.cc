@@ -14,20 +14,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::CounterModelSpec;
-using ::bandana::testing::Eventually;
-using ::bandana::testing::FakeRecommender;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::LocalSpec;
-using ::bandana::testing::RawSpec;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::WindowSpec;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 class ClientPointsTest : public ::testing::Test {
  protected:
@@ -137,4 +125,4 @@ TEST_F(ClientPointsTest, ModelsThatCountOnTheDeviceRankArms) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -17,13 +17,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::Eventually;
-using ::bandana::testing::FakeClock;
-using ::bandana::testing::FakeRecommender;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::RawSpec;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::WindowSpec;
+using namespace bandana::testing;
 
 const std::vector<double> kArms = {1, 0, 0, 1};
 constexpr absl::Duration kWindow = absl::Seconds(80);

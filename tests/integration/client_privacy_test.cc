@@ -28,14 +28,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::AlphaOf;
-using ::bandana::testing::BinomialTest;
-using ::bandana::testing::FailingBits;
-using ::bandana::testing::FakeRecommender;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::LocalSpec;
-using ::bandana::testing::SeededBits;
-using ::bandana::testing::StatusIs;
+using namespace bandana::testing;
 
 const std::vector<double> kArms = {1, 0, 0, 1};
 

@@ -15,14 +15,8 @@
 #include "tests/support/temp_dir.h"
 #include "tools/ctl/admin_client.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::IsOkAndHolds;
-using testing::ServerProcess;
-using testing::StatusIs;
-using testing::TempDir;
 
 constexpr char kConfig[] =
     "models { name: 'raw' dimension: 2 independent {} mode: NON_PRIVATE }\n"
@@ -299,4 +293,4 @@ TEST_F(ClientServerTest, RanksTheCatalogue) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

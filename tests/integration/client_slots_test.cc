@@ -22,22 +22,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::ContextModelSpec;
-using ::bandana::testing::CounterModelSpec;
-using ::bandana::testing::Eventually;
-using ::bandana::testing::FakeClock;
-using ::bandana::testing::FakeRecommender;
-using ::bandana::testing::Fault;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::LocalSpec;
-using ::bandana::testing::RawSpec;
-using ::bandana::testing::SeededBits;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
-using ::bandana::testing::WindowSpec;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using namespace bandana::testing;
 
 const std::vector<double> kArms = {1, 0, 0, 1, 0.6, 0.8};
 constexpr absl::Duration kWindow = absl::Seconds(80);

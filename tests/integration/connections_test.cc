@@ -17,23 +17,10 @@
 #include "tests/support/raw_http2.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::server {
 namespace {
 
-using server::AccessRules;
-using server::Gatekeeper;
-using server::GrpcServer;
-using server::GrpcServerOptions;
-using server::Refusal;
-using testing::CallBytes;
-using testing::Connect;
-using testing::Context;
-using testing::Eventually;
-using testing::Http2Call;
-using testing::Http2Preface;
-using testing::RawSocket;
-using testing::ScriptedHandlers;
-using testing::StartServer;
+using namespace bandana::testing;
 
 constexpr char kSelect[] = "/bandana.v1.Recommender/Select";
 constexpr char kToken[] = "a-good-token-0123456789";
@@ -318,4 +305,4 @@ TEST(AcceptorTest, ClosesNobodyWhileNoThreadIsHeld) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::server

@@ -20,13 +20,8 @@
 #include "tools/ctl/admin_client.h"
 #include "tools/ctl/explain.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::ServerProcess;
-using testing::TempDir;
 
 // Little noise: what is learnt can be seen after a few hundred events.
 constexpr char kConfig[] =
@@ -240,4 +235,4 @@ TEST_F(ContextServerTest, RawRewardsAndSelectionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -15,12 +15,8 @@
 #include "tests/support/temp_dir.h"
 #include "tools/ctl/admin_client.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::ServerProcess;
-using testing::TempDir;
 
 // Little noise: what is learnt can be seen after a few hundred events.
 constexpr char kConfig[] =
@@ -193,4 +189,4 @@ TEST_F(CounterServerTest, ANewEpochIsANewStreamAndANewDebit) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

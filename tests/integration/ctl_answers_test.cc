@@ -11,11 +11,8 @@
 #include "tests/support/status_matchers.h"
 #include "tools/ctl/admin_client.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::StatusIs;
 
 // A server of a former version: it took the names of arms from files as they were.
 class FormerServer final : public v1::Admin::Service {
@@ -62,4 +59,4 @@ TEST(CtlAnswersTest, ArmsAreReadToTheEnd) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -15,18 +15,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::IsOkAndHolds;
-using ::testing::Not;
-using testing::ProcessResult;
-using testing::RunProgram;
-using testing::ServerProcess;
-using testing::TempDir;
 
 constexpr char kConfig[] = "models { name: 'plain' dimension: 2 shared {} mode: NON_PRIVATE }\n";
 constexpr char kGraphModel[] =
@@ -273,4 +263,4 @@ TEST_F(CtlTest, ExplainsItself) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

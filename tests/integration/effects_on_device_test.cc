@@ -18,14 +18,8 @@
 #include "tests/support/temp_dir.h"
 #include "tools/ctl/admin_client.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::IsOkAndHolds;
-using testing::ServerProcess;
-using testing::StatusIs;
-using testing::TempDir;
 
 constexpr char kModels[] =
     "models { name: 'private' dimension: 2 mode: LOCAL_REWARD privacy { epsilon: 5 }\n"
@@ -229,4 +223,4 @@ TEST_F(EffectsOnDeviceTest, WithoutAServerTheLastBlockIsUsed) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -28,12 +28,7 @@
 namespace bandana::server {
 namespace {
 
-using ::testing::ElementsAre;
-using testing::FakeClock;
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::StatusIs;
-using testing::TempDir;
+using namespace bandana::testing;
 
 constexpr auto kInvalid = grpc::StatusCode::INVALID_ARGUMENT;
 

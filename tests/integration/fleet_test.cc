@@ -11,18 +11,8 @@
 #include "tests/support/fleet_run.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::AllOf;
-using testing::ChildProcess;
-using testing::FleetWorld;
-using ::testing::HasSubstr;
-using testing::IsOkAndHolds;
-using testing::ProcessResult;
-using testing::ProgramPath;
-using testing::RunProgram;
-using ::testing::StartsWith;
 
 std::vector<std::string> Command(std::vector<std::string> flags) {
   flags.insert(flags.begin(), ProgramPath("bandana-fleet"));
@@ -209,4 +199,4 @@ TEST(Fleet, WrittenConfigurationsPassTheServersCheck) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

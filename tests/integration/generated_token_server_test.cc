@@ -15,16 +15,8 @@
 #include "tests/support/temp_dir.h"
 #include "tools/ctl/admin_client.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using testing::HttpRequest;
-using testing::IsOk;
-using ::testing::Not;
-using testing::ServerProcess;
-using testing::StatusIs;
-using testing::TempDir;
 
 constexpr char kConfig[] =
     "access { generate_token: true }\n"
@@ -119,4 +111,4 @@ TEST_F(GeneratedTokenServerTest, ADamagedDigestChangesNothingAtAReloadAndKeepsIt
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -13,11 +13,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::Connect;
-using ::bandana::testing::Context;
-using ::bandana::testing::Eventually;
-using ::bandana::testing::ScriptedHandlers;
-using ::bandana::testing::StartServer;
+using namespace bandana::testing;
 using ::grpc::health::v1::Health;
 using ::grpc::health::v1::HealthCheckRequest;
 using ::grpc::health::v1::HealthCheckResponse;

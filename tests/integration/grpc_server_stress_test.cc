@@ -14,12 +14,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::Connect;
-using ::bandana::testing::Context;
-using ::bandana::testing::CountingObserver;
-using ::bandana::testing::Eventually;
-using ::bandana::testing::ScriptedHandlers;
-using ::bandana::testing::StartServer;
+using namespace bandana::testing;
 
 #ifdef BANDANA_SANITIZED
 constexpr int kCalls = 1500;

@@ -15,16 +15,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::CallBytes;
-using ::bandana::testing::Connect;
-using ::bandana::testing::Context;
-using ::bandana::testing::CountingObserver;
-using ::bandana::testing::Eventually;
-using ::bandana::testing::ScriptedHandlers;
-using ::bandana::testing::StartServer;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::Trailer;
-using ::testing::HasSubstr;
+using namespace bandana::testing;
 
 constexpr char kSelect[] = "/bandana.v1.Recommender/Select";
 constexpr char kPushback[] = "grpc-retry-pushback-ms";

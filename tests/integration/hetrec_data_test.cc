@@ -11,11 +11,8 @@
 #include "tools/import/hetrec_files.h"
 #include "tools/import/hetrec_import.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::testing::SizeIs;
 
 class HetrecData : public ::testing::Test {
  protected:
@@ -76,4 +73,4 @@ TEST_F(HetrecData, ImportsAsTheFiguresWereMeasured) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

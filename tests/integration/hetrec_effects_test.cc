@@ -29,10 +29,8 @@
 #include "tests/support/temp_dir.h"
 #include "tools/environments/environment.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
 
 constexpr int kRounds = 20'000;
 constexpr std::uint64_t kSeed = 4;
@@ -208,4 +206,4 @@ INSTANTIATE_TEST_SUITE_P(AllModels, HetrecEffects, ::testing::ValuesIn(kExpectat
                          });
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

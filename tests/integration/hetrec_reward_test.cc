@@ -27,10 +27,8 @@
 #include "tests/support/temp_dir.h"
 #include "tools/environments/environment.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
 
 constexpr int kRounds = 20'000;
 constexpr std::uint64_t kSeed = 4;
@@ -150,4 +148,4 @@ INSTANTIATE_TEST_SUITE_P(AllModels, HetrecReward, ::testing::ValuesIn(kExpectati
                          });
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -30,18 +30,8 @@
 #include "tests/support/test_certificates.h"
 #include "tests/support/tls_caller.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::Http2Call;
-using testing::Http2Preface;
-using testing::HttpRequest;
-using testing::IsOk;
-using testing::RawSocket;
-using testing::ServerProcess;
-using testing::TempDir;
-using testing::TestAuthority;
-using testing::TlsCaller;
 
 constexpr char kToken[] = "honest-token-0123456789abcdef";
 constexpr char kSelectPath[] = "/bandana.v1.Recommender/Select";
@@ -449,4 +439,4 @@ TEST_F(HostileClients, ThatOpenTenThousandConnections) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -22,16 +22,8 @@
 #include "tools/environments/environment.h"
 #include "tools/environments/hetrec.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::ProcessResult;
-using ::bandana::testing::RunProgram;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 void Put(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
@@ -239,4 +231,4 @@ TEST(ImportArguments, AreExplainedWhenWrong) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

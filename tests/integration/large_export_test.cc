@@ -17,14 +17,8 @@
 #include "tests/support/temp_dir.h"
 #include "tools/ctl/admin_client.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::ProcessResult;
-using testing::RunProgram;
-using testing::ServerProcess;
-using testing::TempDir;
 
 constexpr int kDimension = 256;
 constexpr int kArmsPerPut = 70'000;
@@ -97,4 +91,4 @@ TEST(LargeExportTest, IsTakenByAnotherServer) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

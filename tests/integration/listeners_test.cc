@@ -17,19 +17,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using testing::HeaderOf;
-using testing::HttpRequest;
-using testing::HttpResult;
-using testing::IsOk;
-using ::testing::Not;
-using testing::ServerProcess;
-using ::testing::StartsWith;
-using testing::TempDir;
 
 constexpr char kModel[] = "models { name: 'news' dimension: 2 shared {} mode: NON_PRIVATE }\n";
 
@@ -199,4 +188,4 @@ TEST_F(ListenersTest, ConnectionsAreHiddenWhereReportsAre) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

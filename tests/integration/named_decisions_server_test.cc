@@ -11,15 +11,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using testing::HttpRequest;
-using testing::IsOk;
-using testing::PlainCaller;
-using testing::ServerProcess;
-using testing::TempDir;
 
 constexpr char kConfig[] =
     "models { name: 'shop' dimension: 2 shared {} mode: NON_PRIVATE\n"
@@ -113,4 +106,4 @@ TEST_F(NamedDecisionsServerTest, SlotsAreDeferredAndActivatedByTheirName) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -22,19 +22,8 @@
 #include "tests/support/temp_dir.h"
 #include "tools/ctl/admin_client.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::IsOk;
-using testing::kShopSchema;
-using testing::MakeSchema;
-using testing::ServerProcess;
-using testing::StatusIs;
-using testing::TempDir;
-using testing::ValuesOf;
 
 std::string Model(const std::string& name, const std::string& rest) {
   return absl::StrCat("models { name: '", name, "' features {", kShopSchema, "} ", rest, " }\n");
@@ -509,4 +498,4 @@ TEST_F(NamedFeaturesTest, SdkEncodesPrivateContextsAndQuotesNone) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

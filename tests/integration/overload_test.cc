@@ -21,13 +21,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::HttpRequest;
-using testing::IsOk;
-using testing::ServerProcess;
-using testing::TempDir;
 
 // A selection costs the server far more than the client: 1000 catalogue arms at d = 25.
 constexpr int kArms = 1000;
@@ -237,4 +232,4 @@ TEST(Overload, DegradesAndRecovers) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

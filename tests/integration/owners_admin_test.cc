@@ -16,10 +16,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeModel;
-using ::bandana::testing::FakeRegistry;
-using ::bandana::testing::OwnersTest;
-using ::bandana::testing::SpecOf;
+using namespace bandana::testing;
 using ::testing::HasSubstr;
 
 constexpr grpc::StatusCode kUnavailable = grpc::StatusCode::UNAVAILABLE;

@@ -20,16 +20,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeModel;
-using ::bandana::testing::FakeRegistry;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::OwnersTest;
-using ::bandana::testing::PlainSpec;
-using ::bandana::testing::PrivateSpec;
-using ::bandana::testing::StatusIs;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-using Code = absl::StatusCode;
+using namespace bandana::testing;
 
 constexpr char kAway[] = "the model's owner does not answer; try again";
 

@@ -12,12 +12,7 @@
 namespace bandana::server {
 namespace {
 
-using testing::ApiHandlers;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::HttpResult;
-using ::testing::IsEmpty;
-using testing::IsOk;
+using namespace bandana::testing;
 using Json = nlohmann::json;
 
 constexpr char kActions[] =

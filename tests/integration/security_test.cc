@@ -27,21 +27,8 @@
 #include "tests/support/tls_caller.h"
 #include "tools/ctl/admin_client.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using testing::HttpRequest;
-using testing::IsOk;
-using ::testing::Not;
-using testing::PemPair;
-using testing::RunProgram;
-using testing::ServerProcess;
-using testing::StatusIs;
-using testing::TempDir;
-using testing::TestAuthority;
-using testing::TlsCaller;
-using testing::WritePair;
 
 constexpr char kAppToken[] = "app-token-5f3c9f0de1b24c7a";
 constexpr char kSlowToken[] = "slow-token-0a1b2c3d4e5f6071";
@@ -568,4 +555,4 @@ TEST_F(SecurityTest, NothingThatIsWrittenHoldsASecretOrAContext) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -17,22 +17,10 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using testing::Http2Preface;
-using testing::HttpRequest;
-using testing::IsOk;
 using ::testing::MatchesRegex;
-using ::testing::Not;
-using testing::ProcessResult;
-using testing::RawSocket;
-using testing::RunProgram;
-using testing::ServerProcess;
-using testing::StatusIs;
-using testing::TempDir;
 
 constexpr char kModels[] =
     "models { name: 'plain' dimension: 2 shared {} mode: NON_PRIVATE }\n"
@@ -270,4 +258,4 @@ TEST(Pages, AnswerGetAndHeadOnly) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -6,14 +6,10 @@
 #include "tests/support/raw_http2.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
 
 using server::GrpcServer;
-using testing::Http2Call;
-using testing::Http2Preface;
-using testing::RawSocket;
-using testing::ScriptedHandlers;
 
 constexpr char kSelect[] = "/bandana.v1.Recommender/Select";
 
@@ -72,4 +68,4 @@ TEST_F(SlowReaderTest, HoldsBoundedMemoryAndForABoundedTime) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

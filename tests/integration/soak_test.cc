@@ -25,14 +25,8 @@
 #include "tests/support/status_matchers.h"
 #include "tools/base/gnuplot.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::FleetWorld;
-using testing::HttpRequest;
-using testing::IsOk;
-using testing::ProcessResult;
-using testing::RunProgram;
 
 constexpr double kMiB = 1 << 20;
 // Decisions a second and model: a fraction of what one core serves, so that nothing queues.
@@ -184,4 +178,4 @@ TEST(Soak, NothingGrowsUnderASteadyLoad) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -21,8 +21,7 @@
 namespace bandana::audit {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::IsOk;
+using namespace bandana::testing;
 using ::testing::IsSupersetOf;
 
 // Ten of every combination: `./dev test` runs as many without a mutant.

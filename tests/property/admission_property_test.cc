@@ -26,12 +26,10 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::Admission;
-using server::LogBatch;
-using server::ReportGate;
+using namespace bandana::testing;
 
 constexpr int kSeeds = 100;
 constexpr int kTransactions = 120;
@@ -367,4 +365,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& kind) { return std::string(kind.param.name); });
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

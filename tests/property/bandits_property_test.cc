@@ -24,12 +24,7 @@
 namespace bandana {
 namespace {
 
-using testing::ColinFactor;
-using testing::GoblinFactor;
-using testing::IdentityFactor;
-using testing::LongMatrix;
-using testing::PaperModel;
-using testing::TestRng;
+using namespace bandana::testing;
 
 std::uint64_t seed = 20260101;
 

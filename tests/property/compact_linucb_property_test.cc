@@ -14,12 +14,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::StatusIs;
-using testing::TestRng;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -129,4 +125,4 @@ TEST(CompactLinUcb, NamesTheOptionThatIsOutOfRange) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -15,12 +15,11 @@
 #include "tests/support/feature_schemas.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
 
 using google::protobuf::Struct;
 using google::protobuf::Value;
-using testing::IsOk;
 using Random = std::mt19937_64;
 
 std::size_t Below(Random& random, std::size_t n) { return random() % n; }
@@ -206,4 +205,4 @@ TEST(FeaturesPropertyTest, FullVectorsReachTheBound) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

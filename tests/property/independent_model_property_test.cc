@@ -23,8 +23,7 @@
 namespace bandana {
 namespace {
 
-using testing::IsOk;
-using testing::TestRng;
+using namespace bandana::testing;
 
 std::uint64_t seed = 20261123;
 

@@ -33,13 +33,7 @@
 namespace bandana {
 namespace {
 
-using testing::AlphaOf;
-using testing::BinomialTest;
-using testing::FailingBits;
-using testing::IsOk;
-using testing::SeededBits;
-using testing::StatusIs;
-using testing::TestRng;
+using namespace bandana::testing;
 
 std::uint64_t seed = 20261121;
 

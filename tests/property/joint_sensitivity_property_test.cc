@@ -8,10 +8,8 @@
 #include "common/random/bit_source.h"
 #include "tests/support/seeded_bits.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::SeededBits;
 
 // Uniform on [-1, 1).
 double Draw(BitSource& bits) {
@@ -85,4 +83,4 @@ TEST(JointSensitivityPropertyTest, NoPairIsFartherApartThanTheBoundAndOneAttains
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

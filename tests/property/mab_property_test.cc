@@ -9,10 +9,8 @@
 #include "common/bandits/mab/tsallis_inf.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::TestRng;
 
 // Bisection for the normalizer x < min L, in long double.
 std::vector<double> SlowProbabilities(const std::vector<double>& losses, double rate) {
@@ -112,4 +110,4 @@ TEST(KlPropertyTest, TheIndexOfARandomizedBitIsThatOfItsMean) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -12,10 +12,8 @@
 #include "tests/support/feature_schemas.h"
 #include "tests/support/read_by_reflection.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::AgreesWithProtobuf;
 
 // Policies of every form: windows, counters, contexts, schemas.
 std::vector<std::string> Policies() {
@@ -82,4 +80,4 @@ TEST(PublicSpecPropertyTest, RefusalsByHandAreThoseOfTheWire) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

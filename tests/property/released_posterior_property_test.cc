@@ -24,14 +24,7 @@
 namespace bandana {
 namespace {
 
-using testing::ColinFactor;
-using testing::GoblinFactor;
-using testing::IdentityFactor;
-using testing::IsOk;
-using testing::LongMatrix;
-using testing::LongVector;
-using testing::StatusIs;
-using testing::TestRng;
+using namespace bandana::testing;
 
 std::uint64_t seed = 20261121;
 

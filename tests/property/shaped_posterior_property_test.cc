@@ -14,14 +14,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::LongMatrix;
-using testing::LongVector;
-using testing::StatusIs;
-using testing::TestRng;
 
 constexpr int kNodes = 5;
 constexpr int kDimension = 3;
@@ -221,4 +215,4 @@ TEST(NoiseShape, KnownShapes) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

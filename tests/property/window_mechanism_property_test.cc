@@ -10,10 +10,8 @@
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::SeededBits;
 
 struct Case {
   WindowMechanism::Shape shape;
@@ -127,4 +125,4 @@ TEST(WindowMechanismPropertyTest, RefusesShapesOutOfRange) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

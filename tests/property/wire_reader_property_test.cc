@@ -9,11 +9,8 @@
 #include "bandana/v1/recommender.pb.h"
 #include "tests/support/read_by_reflection.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::AgreesWithProtobuf;
-using testing::ReadByReflection;
 
 constexpr int kRuns = 20'000;
 
@@ -145,4 +142,4 @@ TEST_F(WireReaderPropertyTest, ATowerOfMessagesEndsWhereProtobufEndsIt) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -24,11 +24,7 @@
 namespace bandana::lab {
 namespace {
 
-using testing::AlphaOf;
-using testing::FitTest;
-using testing::IsOk;
-using testing::Law;
-using testing::SeededBits;
+using namespace bandana::testing;
 
 constexpr std::size_t kBeside = 16;
 constexpr std::uint64_t kDraws = 60'000;

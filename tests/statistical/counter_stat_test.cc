@@ -18,13 +18,8 @@
 #include "tests/support/seeded_bits.h"
 #include "tests/support/statistics.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::AlphaOf;
-using testing::BinomialTest;
-using testing::DenseCounter;
-using testing::SeededBits;
 
 constexpr std::size_t kSamples = IncrementGrid::kDimensionMax;
 
@@ -97,4 +92,4 @@ TEST_P(CounterStatTest, VarianceAndCovarianceEqualTheClosedForm) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -16,13 +16,8 @@
 #include "tests/support/seeded_bits.h"
 #include "tests/support/statistics.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::AlphaOf;
-using testing::FitTest;
-using testing::IntegerLaw;
-using testing::SeededBits;
 
 constexpr std::uint64_t kDraws = 1'000'000;
 
@@ -124,4 +119,4 @@ TEST(DiscreteGaussianStatTest, MutantsAreRejected) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -16,13 +16,8 @@
 #include "tests/support/seeded_bits.h"
 #include "tests/support/statistics.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::AlphaOf;
-using testing::FitTest;
-using testing::Law;
-using testing::SeededBits;
 
 // An event, its v, and privunit for it; scales 1.
 struct Setting {
@@ -213,4 +208,4 @@ TEST(PrivUnitStatTest, NoiseEnergyAtDimensionTen) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

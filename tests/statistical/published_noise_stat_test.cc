@@ -12,13 +12,8 @@
 #include "tests/support/statistics.h"
 #include "tools/published/published_noise.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::AlphaOf;
-using testing::FitTest;
-using testing::Law;
-using testing::SeededBits;
 
 constexpr std::uint64_t kDraws = 200'000;
 constexpr int kSize = 10, kCells = 60;
@@ -105,4 +100,4 @@ TEST(PublishedNoiseStatTest, MutantsAreRejected) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

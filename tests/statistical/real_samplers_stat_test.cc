@@ -12,12 +12,8 @@
 #include "tests/support/seeded_bits.h"
 #include "tests/support/statistics.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::AlphaOf;
-using testing::FitTest;
-using testing::SeededBits;
 
 constexpr std::uint64_t kDraws = 400'000;
 using Cdf = std::function<double(double)>;
@@ -111,4 +107,4 @@ TEST(RealSamplersStatTest, DirectionsAreUniform) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -12,14 +12,8 @@
 #include "tests/support/seeded_bits.h"
 #include "tests/support/statistics.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::AlphaOf;
-using testing::FitTest;
-using testing::Law;
-using testing::LawOf;
-using testing::SeededBits;
 
 constexpr std::uint64_t kDraws = 2'000'000;
 
@@ -116,4 +110,4 @@ TEST(RewardRandomizerStatTest, MutantsAreRejected) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

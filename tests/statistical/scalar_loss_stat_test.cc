@@ -11,12 +11,8 @@
 #include "tests/support/statistics.h"
 #include "tools/published/loss_mechanism.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::AlphaOf;
-using testing::FitTest;
-using testing::SeededBits;
 
 constexpr std::uint64_t kDraws = 300'000;
 constexpr int kCells = 64;
@@ -62,4 +58,4 @@ TEST(ScalarLossStatTest, ReleasesAreNormalAboutTheNumber) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -20,14 +20,8 @@
 #include "tests/support/statistics.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::AlphaOf;
-using testing::BinomialTest;
-using testing::FitTest;
-using testing::SeededBits;
-using testing::TestRng;
 
 using Rule = std::shared_ptr<const SelectionRule>;
 
@@ -273,4 +267,4 @@ TEST(OffPolicy, EstimatesOfAFixedPolicyAreWithinTwoStandardErrors) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

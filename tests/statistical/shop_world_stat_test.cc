@@ -22,11 +22,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::TestRng;
 
 constexpr int kRounds = 20000;
 constexpr int kArms = 10;
@@ -213,4 +210,4 @@ TEST(ShopWorldStatTest, ASchemaEarnsWhatVectorsByHandEarn) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

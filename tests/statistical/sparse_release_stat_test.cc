@@ -12,13 +12,8 @@
 #include "tests/support/seeded_bits.h"
 #include "tests/support/statistics.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::AlphaOf;
-using testing::BinomialTest;
-using testing::FitTest;
-using testing::SeededBits;
 
 constexpr int kCandidates = 60;
 constexpr double kEpsilon = 0.75;
@@ -75,4 +70,4 @@ TEST(SparseReleaseStatTest, ValuesCarryTheStatedNoise) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -12,12 +12,8 @@
 #include "tests/support/seeded_bits.h"
 #include "tests/support/statistics.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::AlphaOf;
-using testing::FitTest;
-using testing::SeededBits;
 
 constexpr std::uint64_t kDraws = 200'000;
 constexpr int kSize = 3, kDegrees = 8, kCells = 60;
@@ -101,4 +97,4 @@ TEST(WishartStatTest, EveryDirectionOfTheGaussianIsNormal) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

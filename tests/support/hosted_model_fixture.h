@@ -15,6 +15,8 @@
 
 namespace bandana::testing {
 
+using server::HostedModel;
+
 class HostedModelTest : public ::testing::Test {
  protected:
   std::unique_ptr<server::HostedModel> Open(const ModelSpec& spec) {

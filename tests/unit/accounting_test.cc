@@ -14,13 +14,8 @@
 #include "tests/support/privacy_curves.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::GaussianDelta;
-using testing::IsOk;
-using testing::StatusIs;
-using testing::ZcdpDelta;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -404,4 +399,4 @@ TEST(GroupTest, ScalesAsTheDefinitionsDo) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -17,12 +17,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeModel;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::PlainSpec;
-using ::bandana::testing::StatusIs;
-using ::testing::IsEmpty;
-using Code = absl::StatusCode;
+using namespace bandana::testing;
 
 class AgreedPolicyTest : public ::bandana::testing::ServiceTest {
  protected:

@@ -18,15 +18,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeModel;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::PlainSpec;
-using ::bandana::testing::PrivateSpec;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-using Code = absl::StatusCode;
+using namespace bandana::testing;
 
 class AliasCallsTest : public ::bandana::testing::ServiceTest {
  protected:

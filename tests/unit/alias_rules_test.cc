@@ -19,17 +19,10 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::Aliases;
-using server::ModelRegistry;
-using server::ShareOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-using Code = absl::StatusCode;
+using namespace bandana::testing;
 
 AliasSpec AliasOf(std::string name, std::vector<AliasShare> shares) {
   return {.name = std::move(name), .shares = std::move(shares)};
@@ -382,4 +375,4 @@ TEST_F(RegistryAliasesTest, WithADamagedFileUnknownNamesWait) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -16,14 +16,10 @@
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::CatalogueArm;
-using server::HostedModel;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using Code = absl::StatusCode;
+using namespace bandana::testing;
 
 constexpr char kGroups[] = "user_groups: 'plan' arm_groups: 'genre' ";
 constexpr char kShared[] =
@@ -270,4 +266,4 @@ TEST_F(ArmEffectsPageTest, InlineArmsAreInTheGroupsOfTheirIds) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -13,9 +13,7 @@
 namespace bandana::device {
 namespace {
 
-using testing::IsOk;
-using testing::IsOkAndHolds;
-using testing::StatusIs;
+using namespace bandana::testing;
 
 ArmEffectsPage Page(std::uint64_t version, const std::vector<std::uint32_t>& ids,
                     std::uint64_t next_arm = 0) {

@@ -13,10 +13,8 @@
 #include "common/linalg/byte_products.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::TestRng;
 
 TEST(ByteProductsTest, EveryVariantEqualsPlainLoops) {
   TestRng rng(3);
@@ -288,4 +286,4 @@ TEST(ArmSearchTest, FewerArmsThanWanted) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -11,13 +11,10 @@
 #include "common/model/learners/arms_sink.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/mechanisms.h"
+#include "tests/support/status_matchers.h"
 
 namespace bandana::testing {
 namespace {
-
-using server::HostedModel;
-using ::testing::DoubleEq;
-using ::testing::ElementsAre;
 
 ModelSpec ArmsSpecOf(const std::string& arms, const std::string& mode) {
   return SpecOf("name: 'm' dimension: 3 reward_binary: true arms { " + arms + " } " + mode);

@@ -5,13 +5,8 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using testing::IsOk;
-using testing::StatusIs;
 
 TEST(ArmsTsvTest, ReadsArmsCommentsAndHeader) {
   const auto arms = ParseArmsTsv(
@@ -79,4 +74,4 @@ TEST(ArmsTsvTest, MistakesNameTheirLine) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -16,10 +16,7 @@
 namespace bandana::audit {
 namespace {
 
-using ::bandana::testing::BinomialLowerTail;
-using ::bandana::testing::BinomialUpperTail;
-using ::bandana::testing::IsOkAndHolds;
-using ::testing::DoubleNear;
+using namespace bandana::testing;
 using ::testing::Field;
 
 double Phi(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }

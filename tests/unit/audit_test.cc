@@ -22,10 +22,7 @@
 namespace bandana::audit {
 namespace {
 
-using ::bandana::testing::FailingBits;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::testing::HasSubstr;
+using namespace bandana::testing;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 

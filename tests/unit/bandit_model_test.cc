@@ -11,14 +11,8 @@
 #include "common/base/limits.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::IsOkAndHolds;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -266,4 +260,4 @@ TEST(BanditModelDeathTest, ApplyChecksNodeAndSize) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

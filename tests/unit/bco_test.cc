@@ -14,11 +14,8 @@
 #include "tests/support/seeded_bits.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::SeededBits;
-using testing::TestRng;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
@@ -353,4 +350,4 @@ TEST(ConvexPolicyTest, AllApproachTheMinimum) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -12,10 +12,8 @@
 #include "tests/support/counter_peer.h"
 #include "tests/support/seeded_bits.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::SeededBits;
 
 CounterDesign Design(std::uint64_t horizon) {
   return *CounterDesign::Create(
@@ -83,4 +81,4 @@ TEST(BltCounterTest, LargestIncrementsStayInRange) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -17,8 +17,7 @@
 namespace bandana::server {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace bandana::testing;
 
 class CallLinesTest : public ::testing::Test {
  protected:

@@ -9,10 +9,8 @@
 #include "tests/support/cap_moment.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::StatusIs;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -161,4 +159,4 @@ TEST(DesignCapTest, RefusesBadInput) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -13,12 +13,10 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::ArmBlock;
-using server::Catalogue;
-using server::CatalogueArm;
+using namespace bandana::testing;
 
 constexpr int kDimension = 5;
 constexpr int kArms = 3000;
@@ -225,4 +223,4 @@ TEST_F(CatalogueSearchTest, ScoresAllWhereArmsAreNotApart) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -16,16 +16,10 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::ArmPage;
-using server::Catalogue;
-using server::CatalogueArm;
-using server::CatalogueEntry;
-using server::CatalogueShape;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using namespace bandana::testing;
 
 const CatalogueShape kShape{.dimension = 3, .has_keys = true, .groups = {"genre", "seller"}};
 
@@ -349,4 +343,4 @@ TEST(ArmStoreTest, KeepsGroupsAndCountsArms) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -22,8 +22,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::HostedModel;
-
 ModelSpec CentralSpecOf(const std::string& privacy, const std::string& more = "") {
   return SpecOf(
       "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} refresh_interval {}"

@@ -13,15 +13,10 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::ApplyDelta;
-using server::BaseOf;
-using server::CheckpointIndex;
-using server::ContentChunks;
-using server::DeltaTo;
-using server::ReadBase;
+using namespace bandana::testing;
 
 std::string RandomBytes(TestRng& rng, std::size_t size) {
   std::string bytes(size, '\0');
@@ -197,4 +192,4 @@ TEST(CheckpointDeltaTest, AFailureOnTheWayIsTheFailure) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -10,11 +10,10 @@
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/seeded_bits.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::CheckpointSeal;
-using server::HostedModel;
+using namespace bandana::testing;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -180,4 +179,4 @@ TEST_F(SealedModelTest, PlainCheckpointsAreReadAndTheNextOnesSealed) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -16,15 +16,10 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::Checkpoint;
-using server::CheckpointSeal;
-using server::CheckpointStore;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace bandana::testing;
 
 namespace fs = std::filesystem;
 
@@ -239,4 +234,4 @@ TEST_F(CheckpointStoreTest, SealedOnesAreReadWithTheirKey) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -29,11 +29,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::IsOk;
-using ::bandana::testing::SeededBits;
-using ::bandana::testing::StatusIs;
-using ::testing::DoubleNear;
-using ::testing::ElementsAre;
+using namespace bandana::testing;
 
 constexpr std::uint64_t kAllOnes = std::numeric_limits<std::uint64_t>::max();
 

@@ -12,10 +12,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::IsOk;
-using ::bandana::testing::LocalSpec;
-using ::bandana::testing::RawSpec;
-using ::bandana::testing::StatusIs;
+using namespace bandana::testing;
 
 TEST(ClientPolicyTest, RefusesAWeakerModelInEachPoint) {
   const struct {

@@ -14,11 +14,8 @@
 #include "tests/support/counter_peer.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::StatusIs;
 
 double Norm(const std::vector<std::int64_t>& values) {
   long double sum = 0;
@@ -93,4 +90,4 @@ TEST(ClippedIncrementTest, ChainIsOfTheClippedIntegersAndAllBefore) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -6,12 +6,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 std::string Svg(const std::string& elements) {
   return absl::StrCat(
@@ -96,4 +94,4 @@ TEST(CompactSvgTest, TextThatIsNoPictureGivesAnEmptyOne) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

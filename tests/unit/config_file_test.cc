@@ -15,13 +15,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::SizeIs;
+using namespace bandana::testing;
 
 ConfigResult Parse(const std::string& text, const ConfigOptions& options = {}) {
   ConfigResult result = ParseConfig(text, "/etc/bandana", options);

@@ -11,8 +11,7 @@
 namespace bandana::server {
 namespace {
 
-using bandana::testing::IsOk;
-using bandana::testing::StatusIs;
+using namespace bandana::testing;
 using google::protobuf::util::MessageDifferencer;
 
 v1::ModelConfig Config(const std::string& text) {

@@ -6,13 +6,12 @@
 
 #include <vector>
 
+#include "tests/support/status_matchers.h"
+
 namespace bandana::server {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
+using namespace bandana::testing;
 
 class ConnectionWatchTest : public ::testing::Test {
  protected:

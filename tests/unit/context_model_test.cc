@@ -13,13 +13,10 @@
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/mechanisms.h"
 #include "tests/support/seeded_bits.h"
+#include "tests/support/status_matchers.h"
 
 namespace bandana::testing {
 namespace {
-
-using server::HostedModel;
-using ::testing::Pointwise;
-using Code = absl::StatusCode;
 
 ModelSpec ContextSpecOf(const std::string& more = "privacy { epsilon: 8 mechanism: PRIVUNIT }") {
   return SpecOf(

@@ -9,12 +9,8 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::StatusIs;
 
 // d = 5, |theta| = 1, rewards in [-1, 1], T = 100,000.
 ContextPlanRequest Setting(double epsilon, double delta) {
@@ -140,4 +136,4 @@ TEST(ContextPlan, RefusesBadRequests) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

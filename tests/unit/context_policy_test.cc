@@ -16,13 +16,8 @@
 #include "tests/support/mechanisms.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::testing::HasSubstr;
-using Code = absl::StatusCode;
 
 constexpr char kBase[] =
     "name: 'm' mode: LOCAL_CONTEXT reward_min: -1 reward_max: 1"
@@ -229,4 +224,4 @@ TEST(ContextReportsTest, OnlyIntegersThatADeviceReleasesFit) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -18,13 +18,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeModel;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::PlainSpec;
-using ::bandana::testing::PrivateSpec;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
-using Code = absl::StatusCode;
+using namespace bandana::testing;
 
 ModelSpec ContextSpecOf(const std::string& name, MechanismId mechanism) {
   const Delta delta{mechanism == MechanismId::kJointGaussian ? 1e-6 : 0};

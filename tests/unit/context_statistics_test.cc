@@ -8,11 +8,9 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
 
-using testing::IsOk;
-using testing::StatusIs;
 using Vector = std::vector<double>;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -75,4 +73,4 @@ TEST(ContextStatistics, ErrorsQuoteNoEntry) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

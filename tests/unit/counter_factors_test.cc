@@ -16,15 +16,8 @@
 #include "research/tables/epoch_search.h"
 #include "tests/support/counter_oracle.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::BltDecoderCoefficient;
-using testing::BltEncoderCoefficient;
-using testing::BltUserSquaredSensitivity;
-using testing::MakeBlt;
-using testing::ToeplitzUserSquaredSensitivity;
-using testing::VarianceFactor;
 
 // The first n coefficients of C by the recursion of the encoder, not by the closed form.
 std::vector<double> EncoderColumn(const Blt& blt, int n) {
@@ -397,4 +390,4 @@ TEST(UserLevelTest, ToeplitzEqualsDenseColumnSums) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

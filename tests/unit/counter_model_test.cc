@@ -13,8 +13,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::HostedModel;
-
 ModelSpec CounterSpecOf(const std::string& more = "") {
   return SpecOf(
       "name: 'm' dimension: 2 mode: LOCAL_REWARD shared {} refresh_interval {}"

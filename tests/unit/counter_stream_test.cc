@@ -19,11 +19,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::CounterModelSpec;
-using ::bandana::testing::FailingBits;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::SeededBits;
-using ::bandana::testing::StatusIs;
+using namespace bandana::testing;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();

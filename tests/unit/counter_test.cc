@@ -22,13 +22,8 @@
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::FailingBits;
-using testing::IsOk;
-using testing::SeededBits;
-using testing::StatusIs;
 
 CounterOptions Options(CounterKind kind, std::size_t dimension, std::uint64_t cap) {
   return {.kind = kind,
@@ -416,4 +411,4 @@ TEST(CounterDesignTest, ChargesTheCap) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

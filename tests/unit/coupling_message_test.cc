@@ -7,13 +7,13 @@
 
 #include <string>
 
-namespace bandana {
+#include "tests/support/status_matchers.h"
+
+namespace bandana::testing {
 namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr char kSecret[] = "who-is-in-it";
 constexpr int kNumber = 7;
@@ -112,4 +112,4 @@ TEST(CouplingMessageTest, FindsGraphAndUsersWhereverTheyAre) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -15,15 +15,8 @@
 #include "tools/ctl/model_file.h"
 #include "tools/ctl/text.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::IsOkAndHolds;
-using testing::kShopSchema;
-using testing::MakeSchema;
-using testing::StatusIs;
 
 TEST(CtlFeaturesTest, ExplainsAnExample) {
   const auto text = ExplainFeatures(*MakeSchema(kShopSchema),
@@ -195,4 +188,4 @@ TEST(CtlFeaturesTest, NamesTheLineThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -8,13 +8,8 @@
 #include "tests/support/temp_dir.h"
 #include "tools/ctl/part_file.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::IsOkAndHolds;
-using testing::StatusIs;
-using testing::TempDir;
 
 std::filesystem::perms ModeOf(const std::string& path) {
   return std::filesystem::status(path).permissions();
@@ -71,4 +66,4 @@ TEST(PartFile, OneProgramAtATime) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -19,12 +19,7 @@
 namespace bandana::server {
 namespace {
 
-using testing::FakeClock;
-using ::testing::IsEmpty;
-using testing::IsOk;
-using testing::StatusIs;
-using testing::TempDir;
-using Code = absl::StatusCode;
+using namespace bandana::testing;
 
 std::string FileAt(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -17,14 +17,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeModel;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::PlainSpec;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-using Code = absl::StatusCode;
+using namespace bandana::testing;
 
 ModelSpec WindowSpec(const std::string& name, Mode mode = Mode::kNonPrivate) {
   ModelSpec spec = PlainSpec(name, 2);

@@ -10,13 +10,10 @@
 #include "common/promise/event_rule.h"
 #include "server/models/hosted_model.h"
 #include "tests/support/hosted_model_fixture.h"
+#include "tests/support/status_matchers.h"
 
 namespace bandana::testing {
 namespace {
-
-using server::HostedModel;
-using ::testing::DoubleEq;
-using Code = absl::StatusCode;
 
 class DeferredDecisionsTest : public HostedModelTest {
  protected:

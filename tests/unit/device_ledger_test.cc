@@ -12,9 +12,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::IsOk;
-using ::bandana::testing::IsOkAndHolds;
-using ::bandana::testing::StatusIs;
+using namespace bandana::testing;
 
 // Plays the store's writer: each call is its own transaction.
 class LedgerTest : public ::testing::Test {

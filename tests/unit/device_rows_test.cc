@@ -19,11 +19,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::IsOk;
-using ::bandana::testing::MemoryRows;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using namespace bandana::testing;
 
 absl::StatusOr<std::unique_ptr<Sealer>> MakeTestSealer(std::string_view identity) {
   return KeySealer::Create(std::string(32, 'k'), identity);

@@ -20,9 +20,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::IsOk;
-using ::bandana::testing::IsOkAndHolds;
-using ::bandana::testing::StatusIs;
+using namespace bandana::testing;
 
 const std::string kKey(32, 'k');
 

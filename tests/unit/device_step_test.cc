@@ -20,17 +20,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::ContextModelSpec;
-using ::bandana::testing::CounterModelSpec;
-using ::bandana::testing::HostileHost;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::LocalSpec;
-using ::bandana::testing::MemoryRows;
-using ::bandana::testing::RawSpec;
-using ::bandana::testing::SeededBits;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::WindowSpec;
-using ::testing::IsEmpty;
+using namespace bandana::testing;
 
 constexpr absl::Duration kWindow = absl::Seconds(10);
 

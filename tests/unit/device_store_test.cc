@@ -21,9 +21,7 @@
 namespace bandana::device {
 namespace {
 
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
+using namespace bandana::testing;
 
 std::string Slurp(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

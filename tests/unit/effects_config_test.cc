@@ -8,18 +8,10 @@
 #include "common/design/identity.h"
 #include "common/design/model_spec.h"
 #include "google/protobuf/text_format.h"
+#include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::Contains;
-using ::testing::DoubleEq;
-using ::testing::DoubleNear;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
 
 v1::ModelConfig ConfigOf(const std::string& text) {
   v1::ModelConfig config;
@@ -184,4 +176,4 @@ TEST(EffectsConfig, AnotherListOfEffectsIsAnotherModel) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -17,14 +17,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using testing::IsOk;
-using testing::StatusIs;
-using testing::TestRng;
-using ::testing::UnorderedElementsAre;
 
 // Everybody, a group of users, users, arms, pairs of group and arm, pairs of user and arm.
 EffectsPosterior::Options Options() {
@@ -336,4 +330,4 @@ TEST_F(EffectsFreeingTest, ACheckpointAndTheRestGiveTheWholesBytes) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

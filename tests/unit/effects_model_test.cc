@@ -15,13 +15,9 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::StatusIs;
-using testing::TestRng;
 using Keys = std::vector<EffectKey>;
 
 // The exact posterior of all coefficients together. Keys of an effect are 1, 2, ...
@@ -520,4 +516,4 @@ TEST(EffectsModelTest, RefusesWhatItCannotLearn) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -19,8 +19,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::HostedModel;
-
 constexpr char kOpen[] = "mode: NON_PRIVATE ";
 constexpr char kWindow[] =
     "reporting { reward_window { duration { seconds: 60 } default_reward: 0.25 } } ";

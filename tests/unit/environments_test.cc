@@ -15,15 +15,8 @@
 #include "tools/environments/vectors.h"
 #include "tools/environments/zipf.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::IsOkAndHolds;
-using ::bandana::testing::StatusIs;
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::SizeIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -390,4 +383,4 @@ TEST(PointsTest, RewardsAreConcaveAboutAHiddenPoint) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

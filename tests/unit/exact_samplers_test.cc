@@ -12,14 +12,8 @@
 #include "tests/support/failing_bits.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::Allows;
-using ::bandana::testing::EnumerateBits;
-using ::bandana::testing::Enumeration;
-using ::bandana::testing::FailingBits;
-using ::bandana::testing::StatusIs;
 
 constexpr int kDepth = 24;
 
@@ -205,4 +199,4 @@ TEST(SamplersTest, FailClosedOnDryAndStuckSources) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -16,16 +16,8 @@
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::Allows;
-using ::bandana::testing::EnumerateBits;
-using ::bandana::testing::Enumeration;
-using ::bandana::testing::FailingBits;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::SeededBits;
-using ::bandana::testing::StatusIs;
 
 // The rho at which e0 is this, a hair more for the rounding toward less.
 Rho RhoFor(double epsilon, int picks) { return {picks * epsilon * epsilon / 8 * (1 + 1e-9)}; }
@@ -142,4 +134,4 @@ TEST(ExponentialSelectionTest, RefusesMorePicksThanPositionsAndDrawsNothing) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -20,10 +20,7 @@
 namespace bandana::server {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::StatusIs;
-using testing::TestRng;
+using namespace bandana::testing;
 
 constexpr auto kDamaged = absl::StatusCode::kDataLoss;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;

@@ -16,20 +16,8 @@
 #include "tests/support/feature_schemas.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::DoubleNear;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::IsOk;
-using testing::kShopSchema;
-using testing::MakeSchema;
-using ::testing::Not;
-using ::testing::Pointwise;
-using testing::StatusIs;
-using testing::ValuesOf;
 
 constexpr ValuePath kContext{.list = "context"};
 constexpr ValuePath kArm{.list = "arms", .index = 2, .member = "features"};
@@ -261,4 +249,4 @@ TEST(FeatureEncoderTest, RowsThatNoArmHasAreRefused) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

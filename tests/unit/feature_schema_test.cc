@@ -10,17 +10,10 @@
 #include "common/features/feature_hash.h"
 #include "common/features/schema.h"
 #include "tests/support/feature_schemas.h"
+#include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::kShopSchema;
-using testing::MakeSchema;
-using testing::SchemaMessage;
-using testing::SchemaMistakes;
-using ::testing::StartsWith;
 
 std::vector<std::string> MistakesOf(const std::string& text) {
   return SchemaMistakes(SchemaMessage(text));
@@ -167,4 +160,4 @@ TEST(FeatureHashTest, EntriesAreSpreadEvenly) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

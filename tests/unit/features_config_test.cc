@@ -14,15 +14,8 @@
 #include "tests/support/feature_schemas.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::kShopSchema;
-using ::testing::StartsWith;
-using testing::StatusIs;
 
 v1::ModelConfig ConfigOf(const std::string& rest, const std::string& schema = kShopSchema) {
   v1::ModelConfig config;
@@ -128,4 +121,4 @@ TEST(FeaturesConfigTest, LinesSayWhereFieldsLie) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -11,13 +11,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::IsOkAndHolds;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
 
 int ModeOf(const std::string& path) {
   struct stat info = {};
@@ -107,4 +102,4 @@ TEST(File, KnowsWhatTheDiskHasFree) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -18,13 +18,8 @@
 #include "tools/environments/environment.h"
 #include "tools/fleet/config_writer.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
-using ::testing::ElementsAre;
 
 // Writes the configuration of the environment and parses every model as a server would.
 std::map<std::string, ModelSpec> WriteAndParse(const std::string& spec,
@@ -188,4 +183,4 @@ TEST(FleetConfigTest, RefusesWhatNoServerHosts) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

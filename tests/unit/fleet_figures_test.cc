@@ -22,15 +22,8 @@
 #include "tools/fleet/report.h"
 #include "tools/fleet/tally.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 TEST(LatencyHistogramTest, EmptyIsZero) {
   const LatencyHistogram histogram;
@@ -272,4 +265,4 @@ TEST(CommandLineTest, LeavesOtherFlagsAndWhatFollowsDashesAlone) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

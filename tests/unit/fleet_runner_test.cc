@@ -11,14 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/status_matchers.h"
 #include "tools/environments/environment.h"
 #include "tools/fleet/runner.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::Pair;
 
 // Answers at once, on the caller's thread, unless told otherwise. Chooses arm 0.
 class FakeClient : public Client {
@@ -363,4 +361,4 @@ TEST_F(RunnerTest, OpenLoopDoesNotWaitForAnswers) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -17,10 +17,7 @@
 namespace bandana::lab {
 namespace {
 
-using ::bandana::testing::IsOk;
-using ::bandana::testing::SeededBits;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TestRng;
+using namespace bandana::testing;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 

@@ -18,14 +18,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::FailingBits;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::SeededBits;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TestRng;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
@@ -328,4 +322,4 @@ TEST(ResidualUpdateTest, DropsWhatNoiseExplains) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -25,7 +25,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::HostedModel;
 using ::testing::ElementsAre;
 
 // A step is an hour.

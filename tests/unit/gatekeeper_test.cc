@@ -18,9 +18,7 @@
 namespace bandana::server {
 namespace {
 
-using testing::FakeClock;
-using testing::IsOk;
-using testing::StatusIs;
+using namespace bandana::testing;
 
 Principal ByToken(const std::string& name, const std::string& token, double rate = 0) {
   Principal principal{.name = name, .token_digest = Sha256Of(token)};

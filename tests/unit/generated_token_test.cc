@@ -13,10 +13,7 @@
 namespace bandana::server {
 namespace {
 
-using testing::IsOk;
-using testing::IsOkAndHolds;
-using testing::StatusIs;
-using testing::TempDir;
+using namespace bandana::testing;
 
 class GeneratedTokenTest : public ::testing::Test {
  protected:

@@ -11,12 +11,8 @@
 #include "common/base/limits.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
 
 constexpr auto kEdges = Graph::Kind::kEdgeWeights;
 constexpr auto kInfluence = Graph::Kind::kInfluence;
@@ -295,4 +291,4 @@ TEST(Coupling, RefusesBadDimensionsAndBadGraphs) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -14,10 +14,7 @@
 namespace bandana::server {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::IsOkAndHolds;
-using testing::StatusIs;
-using ::testing::UnorderedElementsAre;
+using namespace bandana::testing;
 
 std::string Frame(int flags, const std::string& content, int size = -1) {
   const auto length = static_cast<unsigned>(size < 0 ? static_cast<int>(content.size()) : size);

@@ -13,13 +13,8 @@
 #include "tools/environments/hetrec.h"
 #include "tools/environments/hetrec_data.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
-using ::testing::ElementsAre;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -233,4 +228,4 @@ TEST_F(HetrecEnvironmentTest, MissingFolderIsNotFound) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

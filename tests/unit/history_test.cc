@@ -11,15 +11,13 @@
 #include "server/ops/observation/model_page.h"
 #include "server/ops/observation/posterior_ages.h"
 #include "server/ops/observation/status_page.h"
+#include "tests/support/status_matchers.h"
 
 namespace bandana::server {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::DoubleNear;
+using namespace bandana::testing;
 using ::testing::FloatEq;
-using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::Optional;
 
 const absl::Time kStart = absl::FromUnixSeconds(1'000'000);

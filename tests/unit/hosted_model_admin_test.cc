@@ -19,10 +19,6 @@
 namespace bandana::testing {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::UnorderedElementsAre;
-
 using HostedModelAdminTest = HostedModelTest;
 
 // Graph, epoch, configuration.

@@ -14,17 +14,10 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::HostedModel;
-using server::HostedModelOptions;
-using ::testing::DoubleEq;
-using ::testing::DoubleNear;
-using ::testing::ElementsAre;
-using ::testing::Pair;
-using ::testing::Pointwise;
-using ::testing::UnorderedElementsAre;
+using namespace bandana::testing;
 
 TEST_F(HostedModelTest, AppliesAReportAndPublishesThePosterior) {
   const auto model = Open(SharedSpec());
@@ -426,4 +419,4 @@ TEST_F(HostedModelTest, AnotherWindowLengthOpensAnEpochWhileWindowsAreOpen) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

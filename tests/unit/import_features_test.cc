@@ -14,12 +14,8 @@
 #include "tools/import/pca.h"
 #include "tools/import/tfidf.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
 
 TagAssignment Tagged(int user, int artist, int tag) {
   return {.user = user, .artist = artist, .tag = tag, .day = absl::CivilDay(2009, 1, 1)};
@@ -175,4 +171,4 @@ TEST(PartitionGraph, HandlesTheEdgesOfItsRange) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -16,14 +16,8 @@
 #include "tools/import/hetrec_files.h"
 #include "tools/import/xz.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::IsOkAndHolds;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::Pair;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr std::string_view kFriendsHeader = "userID\tfriendID\n";
@@ -204,4 +198,4 @@ TEST(HetrecFiles, ReadsAFolderWithPlainAndCompressedFiles) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

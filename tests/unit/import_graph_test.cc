@@ -17,16 +17,8 @@
 #include "tools/import/levels.h"
 #include "tools/import/unpack.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::IsOkAndHolds;
-using ::bandana::testing::StatusIs;
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::Pair;
-using ::testing::SizeIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
@@ -241,4 +233,4 @@ TEST(ImportGraph, RefusesWhatCannotBeRight) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -12,16 +12,8 @@
 #include "tools/import/hetrec_import.h"
 #include "tools/import/import_text.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
 
 constexpr HetrecImportOptions kOptions = {.dimension = 3, .clusters = 4, .tag_artists_min = 2};
 
@@ -177,4 +169,4 @@ TEST(ImportHetrec, CutsLevelsBesideTheClusters) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -15,12 +15,8 @@
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::FailingBits;
-using testing::SeededBits;
-using testing::StatusIs;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -194,4 +190,4 @@ TEST(WishartTest, FailsClosed) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -15,13 +15,10 @@
 #include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/mechanisms.h"
+#include "tests/support/status_matchers.h"
 
 namespace bandana::testing {
 namespace {
-
-using server::HostedModel;
-using ::testing::Each;
-using ::testing::HasSubstr;
 
 constexpr char kBlt[] = "mechanism: COUNTER counter { horizon: 100 steps_max: 200 }";
 constexpr char kEpochs[] =

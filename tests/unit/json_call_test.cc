@@ -14,10 +14,7 @@
 namespace bandana::server {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::IsOk;
-using ::testing::Not;
-using testing::StatusIs;
+using namespace bandana::testing;
 
 absl::Status Read(const std::string& text) {
   v1::SelectRequest request;

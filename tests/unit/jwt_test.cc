@@ -17,16 +17,7 @@
 namespace bandana::server {
 namespace {
 
-using ::testing::ElementsAre;
-using testing::FakeClock;
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::JoinToken;
-using ::testing::Not;
-using testing::SigningKey;
-using testing::StatusIs;
-using testing::TempDir;
-using testing::UsualClaims;
+using namespace bandana::testing;
 using Kind = SigningKey::Kind;
 
 constexpr char kIssuer[] = "https://id.example";

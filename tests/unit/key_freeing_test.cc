@@ -24,15 +24,10 @@
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::CatalogueArm;
-using server::HostedModel;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace bandana::testing;
 
 constexpr char kEffects[] = R"(
     effects { name: 'all' }
@@ -470,4 +465,4 @@ TEST_F(KeyFreeingTest, PairsNearTheirLimitAreALineEach) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -14,12 +14,8 @@
 #include "tests/support/failing_bits.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::FailingBits;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
 
 template <std::size_t kSize>
 std::array<std::byte, kSize> Filled(int value) {
@@ -127,4 +123,4 @@ TEST(NoiseKeyTest, TwoGeneratedKeysDiffer) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -9,8 +9,7 @@
 namespace bandana::lab {
 namespace {
 
-using testing::IsOk;
-using testing::StatusIs;
+using namespace bandana::testing;
 
 Cell ShortCell(std::string algorithm, std::string label) {
   Cell cell;

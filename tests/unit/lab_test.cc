@@ -27,11 +27,7 @@
 namespace bandana::lab {
 namespace {
 
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using namespace bandana::testing;
 
 Settings Given(std::vector<std::string> assignments) {
   return Settings::Parse(assignments).value();

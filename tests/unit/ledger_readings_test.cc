@@ -17,10 +17,8 @@
 #include "tests/support/privacy_curves.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
 
 constexpr double kDelta = 1e-5;
 
@@ -90,4 +88,4 @@ TEST(LedgerReadingsTest, AFormerDebitNeverReadsLess) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -7,10 +7,8 @@
 
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::StatusIs;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -91,4 +89,4 @@ TEST(Link, StraightEventsAreNoLongerThanTheEvent) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

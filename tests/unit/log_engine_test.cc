@@ -12,18 +12,10 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::DefaultLogEngine;
-using server::ForEachEntry;
-using server::LogBatch;
-using server::LogEngine;
-using server::OpenLog;
-using server::UpdateLog;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using namespace bandana::testing;
 
 class LogInFolderTest : public ::testing::Test {
  protected:
@@ -122,4 +114,4 @@ TEST_F(LogInFolderTest, ReadingEndsWithTheFirstError) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

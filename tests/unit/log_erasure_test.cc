@@ -10,13 +10,10 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::LogBatch;
-using server::UpdateLog;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using namespace bandana::testing;
 
 absl::Status Append(UpdateLog& log, const std::vector<std::string>& records) {
   LogBatch batch;
@@ -66,4 +63,4 @@ TEST(LogErasureTest, ErasedEntriesLeaveNoBytes) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

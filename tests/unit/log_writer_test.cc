@@ -11,19 +11,11 @@
 #include "common/model/entries/records.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::Admission;
-using server::AppendGate;
-using server::IdChunk;
-using server::LogBatch;
-using server::LogWriter;
-using server::Notice;
-using server::UpdateLog;
-using ::testing::ElementsAre;
+using namespace bandana::testing;
 using ::testing::Ge;
-using ::testing::IsEmpty;
 
 // Keeps transactions in memory; may be held up or told what to answer.
 class FakeLog final : public UpdateLog {
@@ -532,4 +524,4 @@ TEST_F(LogWriterTest, AnErasureIsAnsweredOnceTheLogIsTrimmed) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -14,10 +14,8 @@
 #include "common/ranking/policies/draw_arm.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::TestRng;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
@@ -235,4 +233,4 @@ TEST(LilUcbTest, NamesTheBestArmLaterBehindMoreNoise) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -17,15 +17,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-using testing::StatusIs;
-using testing::TempDir;
 
 v1::ModelConfig ConfigOf(const std::string& text) {
   v1::ModelConfig config;
@@ -452,4 +445,4 @@ TEST(ModelConfig, CentralModeTakesBothMechanisms) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

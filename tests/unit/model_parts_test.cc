@@ -22,14 +22,10 @@
 #include "tests/support/model_harness.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::Catalogue;
-using server::CatalogueArm;
-using server::Checkpoint;
-using server::IdIndex;
-using ::testing::ElementsAre;
+using namespace bandana::testing;
 
 constexpr absl::Time kTime = absl::UnixEpoch();
 
@@ -597,4 +593,4 @@ TEST(CheckArmTest, ClipsToTheBoundOrRefuses) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

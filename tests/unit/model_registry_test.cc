@@ -15,13 +15,10 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::HostedModel;
-using server::ModelRegistry;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using namespace bandana::testing;
 
 ModelSpec Named(const std::string& name, const std::string& more = "") {
   return SpecOf("name: '" + name + "' dimension: 2 mode: NON_PRIVATE independent {} " + more);
@@ -490,4 +487,4 @@ TEST_F(ModelRegistryTest, RefusalsThatLastAreSaid) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -4,15 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/status_matchers.h"
+
 namespace bandana::server {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
+using namespace bandana::testing;
 using ::testing::Field;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'767'225'600);  // 2026-01-01 00:00:00 UTC
 

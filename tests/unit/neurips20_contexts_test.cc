@@ -20,9 +20,7 @@
 namespace bandana::lab {
 namespace {
 
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::testing::HasSubstr;
+using namespace bandana::testing;
 
 Cell ContextCell(const std::string& algorithm, const std::string& label, std::uint64_t horizon) {
   Cell cell{.algorithm = algorithm, .label = label, .environment = std::string(kContexts)};

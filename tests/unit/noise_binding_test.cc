@@ -18,8 +18,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::HostedModel;
-
 constexpr char kOnce[] = " reporting { one_per_decision: true }";
 
 std::string JointText(const std::string& l2) {

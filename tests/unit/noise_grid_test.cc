@@ -10,10 +10,8 @@
 #include "common/mechanisms/joint_statistic.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::StatusIs;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -79,4 +77,4 @@ TEST(JointGridBitsTest, RefusesBadInput) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -15,12 +15,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::StatusIs;
-using testing::TestRng;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -173,4 +169,4 @@ TEST(RepairStatistics, NamesTheFieldThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

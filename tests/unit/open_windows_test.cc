@@ -22,14 +22,12 @@
 #include "server/models/folder/recovery.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/hosted_model_fixture.h"
+#include "tests/support/status_matchers.h"
 
 namespace bandana::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using server::HostedModel;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 const char kWindow[] =
     " reporting { reward_window { duration { seconds: 60 } default_reward: 0.25"

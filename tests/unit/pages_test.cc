@@ -8,13 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/ops/observation/status_page.h"
+#include "tests/support/status_matchers.h"
 
 namespace bandana::server {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace bandana::testing;
 
 ModelView Local() {
   ModelView model;

@@ -14,9 +14,7 @@
 namespace bandana::server {
 namespace {
 
-using ::testing::ElementsAre;
-using testing::IsOk;
-using testing::StatusIs;
+using namespace bandana::testing;
 
 constexpr char kRank[] = R"({
   "eventId": "e-1", "deferActivation": true, "excludedActions": ["b"],

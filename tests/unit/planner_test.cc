@@ -11,12 +11,8 @@
 #include "common/mechanisms/reward_randomizer.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::StatusIs;
 
 PlanRequest OneUser(double epsilon, std::uint64_t events) {
   PlanRequest request;
@@ -214,4 +210,4 @@ TEST(Planner, RefusesBadRequests) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

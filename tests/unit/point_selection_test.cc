@@ -14,13 +14,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeModel;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::PlainSpec;
-using ::bandana::testing::StatusIs;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-using Code = absl::StatusCode;
+using namespace bandana::testing;
 
 ModelSpec SpecOf(const std::string& text) {
   v1::ModelConfig config;

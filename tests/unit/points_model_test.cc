@@ -14,14 +14,10 @@
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/mechanisms.h"
 #include "tests/support/seeded_bits.h"
+#include "tests/support/status_matchers.h"
 
 namespace bandana::testing {
 namespace {
-
-using server::HostedModel;
-using ::testing::DoubleEq;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr char kOpen[] = "mode: NON_PRIVATE";
 constexpr char kLocal[] =

@@ -14,12 +14,8 @@
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::FailingBits;
-using testing::SeededBits;
-using testing::StatusIs;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -154,4 +150,4 @@ TEST(PrivUnitTest, FailsClosedWhereverEntropyEnds) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -15,11 +15,8 @@
 #include "tests/support/privacy_curves.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::IsOk;
-using testing::StatusIs;
 
 PublicSpec Local() {
   PublicSpec spec;
@@ -385,4 +382,4 @@ TEST(RewardCounter, DependsOnEveryParameter) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -9,10 +9,8 @@
 
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::TestRng;
 
 constexpr double kTolerance = 1e-12;  // sums of at most a few hundred products of order one
 
@@ -163,4 +161,4 @@ TEST_P(QuadraticFormsTest, AnArmsResultDoesNotDependOnItsPosition) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -15,13 +15,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::FailingBits;
-using testing::SeededBits;
-using testing::StatusIs;
-using testing::TestRng;
 
 // Repeats one word again and again.
 class ConstantBits final : public BitSource {
@@ -108,4 +103,4 @@ TEST(RealSamplerTest, ExtremeBitsGiveFiniteDraws) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

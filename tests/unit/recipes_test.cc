@@ -16,9 +16,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
+using namespace bandana::testing;
 
 TEST(RecipesTest, EachPassesTheCheck) {
   const TempDir folder;

@@ -16,16 +16,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeModel;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::PlainSpec;
-using ::bandana::testing::PrivateSpec;
-using ::bandana::testing::StatusIs;
-using ::testing::DoubleEq;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using Code = absl::StatusCode;
+using namespace bandana::testing;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();

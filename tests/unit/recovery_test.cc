@@ -14,8 +14,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::HostedModel;
-
 constexpr char kCentral[] =
     "name: 'm' dimension: 2 mode: CENTRAL_REWARD shared {} refresh_interval {}"
     " privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER } reporting { one_per_decision: true }";

@@ -21,10 +21,7 @@
 namespace bandana::lab {
 namespace {
 
-using ::bandana::testing::AlphaOf;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::SeededBits;
-using ::bandana::testing::StatusIs;
+using namespace bandana::testing;
 
 Cell DgsCell(const std::string& algorithm, const std::string& label, std::uint64_t horizon) {
   Cell cell{.algorithm = algorithm, .label = label, .environment = "gaussian"};

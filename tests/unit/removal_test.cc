@@ -12,13 +12,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::IsOkAndHolds;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
 
 constexpr std::size_t kMib = 1 << 20;
 
@@ -109,4 +104,4 @@ TEST(RemoveFolder, IsContentWithoutOne) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -5,11 +5,10 @@
 #include "common/random/bit_source.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::Admission;
-using server::ReportGate;
+using namespace bandana::testing;
 
 const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
 
@@ -544,4 +543,4 @@ TEST_F(ReportGateTest, DebitsOfNodesFallWithTheirTransaction) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -21,18 +21,8 @@
 #include "tests/support/statistics.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::AlphaOf;
-using ::bandana::testing::BinomialTest;
-using ::bandana::testing::Enumerate;
-using ::bandana::testing::Enumeration;
-using ::bandana::testing::FailingBits;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::IsOkAndHolds;
-using ::bandana::testing::SeededBits;
-using ::bandana::testing::StatusIs;
 
 absl::StatusOr<std::int64_t> AsOutcome(const absl::StatusOr<std::uint64_t>& draw) {
   if (!draw.ok()) return draw.status();
@@ -172,4 +162,4 @@ TEST(SystemBitsTest, AForkedChildDrawsOtherBits) { ExpectOtherWordsAfterAFork(Sy
 TEST(BufferedBitsTest, AForkedChildDrawsOtherBits) { ExpectOtherWordsAfterAFork(BufferedBits()); }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -13,10 +13,8 @@
 #include "tools/published/loss_mechanism.h"
 #include "tools/published/scalar_gaussian.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::SeededBits;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -164,4 +162,4 @@ TEST(LossMechanismTest, AGaussianNeedsADelta) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -8,14 +8,11 @@
 #include <set>
 #include <vector>
 
+#include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::TestRng;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 TEST(ScoreArms, MeanPlusAlphaTimesWidth) {
   // K = [2 1; 1 3], m = (1, -1), alpha = 0.5.
@@ -156,4 +153,4 @@ TEST(RankArms, TiesDoNotDependOnTopK) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

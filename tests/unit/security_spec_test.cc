@@ -14,12 +14,7 @@
 namespace bandana::server {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::IsOk;
-using ::testing::Not;
-using testing::TempDir;
-using testing::TestAuthority;
-using testing::WritePair;
+using namespace bandana::testing;
 
 constexpr char kDigest[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 

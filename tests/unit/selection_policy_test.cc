@@ -12,12 +12,8 @@
 #include "google/protobuf/text_format.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::StatusIs;
 
 constexpr char kPlain[] = "shared {} mode: NON_PRIVATE ";
 constexpr char kOneEach[] = "reporting { one_per_decision: true } ";
@@ -110,4 +106,4 @@ TEST(SelectionPolicy, DevicesRankByTheScoreAlone) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -14,15 +14,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::DoubleEq;
-using ::testing::DoubleNear;
-using ::testing::ElementsAre;
-using testing::IsOk;
-using testing::SeededBits;
-using testing::TestRng;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -207,4 +200,4 @@ TEST(PosteriorDraws, HaveTheMomentsOfTheJointPosterior) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

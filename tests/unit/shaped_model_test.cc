@@ -21,7 +21,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::HostedModel;
 using ::testing::HasSubstr;
 
 constexpr char kChain[] =

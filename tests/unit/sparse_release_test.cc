@@ -15,14 +15,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::FailingBits;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::SeededBits;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TestRng;
 
 constexpr int kDimension = 7;
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -200,4 +194,4 @@ TEST(SparseSumsTest, SealedSumsReleaseTheSame) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -19,18 +19,11 @@
 #include "server/models/folder/recovery.h"
 #include "tests/support/hosted_model_fixture.h"
 #include "tests/support/mechanisms.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/test_rng.h"
 
 namespace bandana::testing {
 namespace {
-
-using server::HostedModel;
-using ::testing::AllOf;
-using ::testing::Each;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
 
 constexpr int kDimension = 12;
 constexpr char kOnce[] = "reporting { one_per_decision: true }";

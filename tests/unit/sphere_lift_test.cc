@@ -11,10 +11,8 @@
 
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::TestRng;
 
 unsigned __int128 SquaredNorm(const std::vector<std::int64_t>& v) {
   unsigned __int128 sum = 0;
@@ -104,4 +102,4 @@ TEST(InCapTest, ExtremeNormalsDoNotOverflow) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -13,13 +13,8 @@
 #include "tests/support/statistics.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::AlphaOf;
-using testing::BinomialTest;
-using testing::IsOk;
-using testing::StatusIs;
 
 constexpr int kRounds = SphereRounds::kBlockRounds;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -181,4 +176,4 @@ TEST(SphereRounds, NamesTheOptionThatIsOutOfRange) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -12,19 +12,10 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::CreateSqliteLog;
-using server::IdChunk;
-using server::KnownIds;
-using server::LogBatch;
-using server::OpenSqliteLog;
-using server::SqliteLogOptions;
-using server::UpdateLog;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using namespace bandana::testing;
 
 EntryId IdOf(int number) {
   EntryId id{};
@@ -569,4 +560,4 @@ TEST_F(SqliteLogCrashTest, EveryFlippedBitOfTheDatabaseIsFoundOrHarmless) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

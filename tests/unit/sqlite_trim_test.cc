@@ -10,11 +10,10 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana::testing {
+namespace bandana::server {
 namespace {
 
-using server::LogBatch;
-using server::UpdateLog;
+using namespace bandana::testing;
 
 // Without a thread of its own, so that what is written when is fixed.
 class SqliteTrimTest : public ::testing::Test {
@@ -82,4 +81,4 @@ TEST_F(SqliteTrimTest, TheWriteAheadFileStartsAnewWhileOnlyTrimsGoOn) {
 }
 
 }  // namespace
-}  // namespace bandana::testing
+}  // namespace bandana::server

@@ -12,12 +12,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace bandana::testing;
 
 constexpr char kPlace[] = "here";
 

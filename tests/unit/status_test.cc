@@ -10,13 +10,10 @@
 #include "common/base/check.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
 
 using absl::StatusCode;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::IsOkAndHolds;
-using ::bandana::testing::StatusIs;
 
 absl::Status FailIf(bool fail, int& calls) {
   ++calls;
@@ -96,4 +93,4 @@ TEST(CheckDeathTest, NamesTheConditionAndThePlace) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -12,8 +12,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::HostedModel;
-
 int Threads() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");
   return static_cast<int>(std::distance(begin(tasks), end(tasks)));

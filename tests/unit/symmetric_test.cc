@@ -10,10 +10,8 @@
 
 #include "tests/support/test_rng.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using testing::TestRng;
 
 // floor I + G G' with G n x rank of entries in [-1, 1].
 std::vector<double> RandomPsd(int n, int rank, double floor, TestRng& rng) {
@@ -272,4 +270,4 @@ TEST(FactorSemidefinite, FindsTheRankAndReproducesTheMatrix) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

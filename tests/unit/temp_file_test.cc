@@ -13,12 +13,8 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
 
 std::string Content(const TempFile& file) {
   const absl::StatusOr<MappedFile> map = file.Map();
@@ -145,4 +141,4 @@ TEST(MappedFile, ReadsFilesOfAnySizeAndRefusesOthers) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -22,7 +22,6 @@ namespace bandana::testing {
 namespace {
 
 using ::testing::Gt;
-using ::testing::Not;
 
 // Row n of the binomial law by Pascal's recursion: another way to the same numbers.
 std::vector<long double> BinomialRow(int n, long double p) {

@@ -13,14 +13,9 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
 
-using ::testing::ElementsAre;
-using testing::IsOk;
-using testing::IsOkAndHolds;
-using testing::StatusIs;
-using testing::TempDir;
 using namespace std::string_view_literals;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
@@ -82,4 +77,4 @@ TEST(OneLineTest, EscapesWhatTerminalsObey) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -20,13 +20,7 @@
 namespace bandana::server {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::IsOk;
-using testing::PemPair;
-using testing::StatusIs;
-using testing::TempDir;
-using testing::TestAuthority;
-using testing::WritePair;
+using namespace bandana::testing;
 
 class TlsFilesTest : public ::testing::Test {
  protected:

@@ -22,11 +22,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeClock;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
-using ::testing::SizeIs;
+using namespace bandana::testing;
 
 class TokenKeysTest : public ::testing::Test {
  protected:

@@ -18,10 +18,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeClock;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::StatusIs;
-using ::bandana::testing::TempDir;
+using namespace bandana::testing;
 
 Decision WithWindows(Decision decision) {
   for (SealedArm& arm : decision.arms) arm.window = {-0.25, 0.5};

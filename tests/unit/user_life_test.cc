@@ -20,13 +20,10 @@
 #include "server/models/folder/stored_config.h"
 #include "server/models/hosted_model.h"
 #include "tests/support/hosted_model_fixture.h"
+#include "tests/support/status_matchers.h"
 
 namespace bandana::testing {
 namespace {
-
-using server::HostedModel;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 constexpr char kGone[] = "a-recognisable-id-of-a-user";
 constexpr char kEve[] = "eve-whom-nothing-else-is-called";

@@ -24,13 +24,7 @@
 namespace bandana::server {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::IsOk;
-using ::testing::Not;
-using testing::StatusIs;
-using testing::TempDir;
-
+using namespace bandana::testing;
 using Groups = std::map<std::string, std::string>;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kNotNow = absl::StatusCode::kFailedPrecondition;

@@ -16,14 +16,9 @@
 #include "tests/support/status_matchers.h"
 #include "tools/published/laplace_mechanism.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
 
-using ::bandana::testing::FailingBits;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::SeededBits;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
 using ::testing::Optional;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -272,4 +267,4 @@ TEST(VectorMechanismsTest, ParametersHaveOneHash) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

@@ -8,8 +8,6 @@
 namespace bandana::testing {
 namespace {
 
-using server::HostedModel;
-
 class WaitingDecisionsTest : public HostedModelTest {
  protected:
   WaitingDecisionsTest() { options_.stepped = true; }

@@ -18,9 +18,7 @@
 namespace bandana::server {
 namespace {
 
-using bandana::testing::FaultVfs;
-using bandana::testing::IsOk;
-using bandana::testing::TempDir;
+using namespace bandana::testing;
 
 constexpr int kPagesMax = 16;
 

@@ -14,16 +14,8 @@
 #include "common/promise/field_checks.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using testing::IsOk;
-using testing::IsOkAndHolds;
-using ::testing::Pair;
-using testing::StatusIs;
-using ::testing::UnorderedElementsAre;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -272,4 +264,4 @@ TEST(ToStatus, ShowsFiveMistakesAndCountsTheRest) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing

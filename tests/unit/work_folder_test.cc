@@ -15,10 +15,9 @@
 #include "absl/time/time.h"
 #include "tests/support/status_matchers.h"
 
-namespace bandana {
+namespace bandana::testing {
 namespace {
 
-using ::bandana::testing::IsOk;
 namespace fs = std::filesystem;
 
 // Another process answers: there is nothing to step.
@@ -98,4 +97,4 @@ TEST(WorkFolderTest, ChildrenThatItHoldsAreKilledWithTheProcess) {
 }
 
 }  // namespace
-}  // namespace bandana
+}  // namespace bandana::testing
