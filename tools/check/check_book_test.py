@@ -174,7 +174,7 @@ class EnglishTest(Tree):
             self.assertIn(said, found[0])
             self.assertEqual(len(self.problems(f"int a;  // {words}\n", "proto/a.proto")), 1, words)
             words = words.replace("\n// ", " ")
-            for page in ["# A\n\n{}\n", "Text.\n\n- {}\n", "1. {}\n", "| a |\n|---|\n| {} |\n"]:
+            for page in ["# A\n\n{}\n", "# A\n{}\n", "Text.\n\n- {}\n", "1. {}\n", "| a |\n|---|\n| {} |\n"]:
                 self.assertEqual(len(self.problems(page.format(words), "docs/a.md")), 1, page.format(words))
 
     def test_a_fence_begins_a_comment_anew(self):

@@ -54,7 +54,8 @@ def paragraphs(path, text):
     first, words = 0, []
     for number in sorted(lines) + [0]:
         line = lines.get(number, "")
-        ends = not words or number != first + len(words) or blank.match(line) or (start.match(line) if start else number in code)
+        ends = (not words or number != first + len(words) or blank.match(line) or (start.match(line) if start else number in code)
+                or (start and words[-1].startswith("#")))  # a heading may stand right above its text
         if ends and words:
             yield first, "\n".join(words)
             words = []
