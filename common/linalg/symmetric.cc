@@ -1,22 +1,50 @@
 #include "common/linalg/symmetric.h"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "common/base/check.h"
 #include "common/linalg/blas.h"
-#include "common/linalg/small.h"
 
 namespace bandana {
 namespace {
 
-using internal::kSmallRows;
+// Matrices of a few rows go by Eigen: below kSmallRows a call of BLAS costs more than the work in
+// it. Measured, 2026-11: at 4 rows Eigen takes 0.07 us for a factorization and LAPACK 0.08, at 16
+// rows 0.64 and 0.57, at 64 rows 19 and 17.
+constexpr int kSmallRows = 8;
+
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using ConstMap = Eigen::Map<const RowMajor>;
+using Map = Eigen::Map<RowMajor>;
+
+void SmallAddOuter(double scale, const double* v, int k, int n, double* c) {
+  Map matrix(c, n, n);
+  if (k == 1) {
+    matrix.selfadjointView<Eigen::Lower>().rankUpdate(Eigen::Map<const Eigen::VectorXd>(v, n),
+                                                      scale);
+  } else {
+    matrix.selfadjointView<Eigen::Lower>().rankUpdate(ConstMap(v, k, n).transpose(), scale);
+  }
+}
+
+bool SmallFactor(double* a, int n) {
+  Map matrix(a, n, n);
+  Eigen::Ref<RowMajor> in_place(matrix);
+  return Eigen::LLT<Eigen::Ref<RowMajor>>(in_place).info() == Eigen::Success;
+}
+
+void SmallSolveLower(const double* l, int n, double* y, int columns) {
+  Map right(y, n, columns);
+  ConstMap(l, n, n).triangularView<Eigen::Lower>().solveInPlace(right);
+}
 
 constexpr double kTrianglePivotMin = 1e-8;  // of FactorSemidefinite
 
 bool FactorAsGiven(double* a, int n) {
-  return n <= kSmallRows ? internal::SmallFactor(a, n) : internal::BlasFactor(a, n);
+  return n <= kSmallRows ? SmallFactor(a, n) : internal::BlasFactor(a, n);
 }
 
 // copy(lower, upper) for every pair of entries, by blocks that stay in the cache.
@@ -61,7 +89,7 @@ int FactorByRows(double* a, int n, double pivot_floor) {
 
 void AddOuter(double scale, const double* v, int k, int n, double* c) {
   if (n <= kSmallRows) {
-    internal::SmallAddOuter(scale, v, k, n, c);
+    SmallAddOuter(scale, v, k, n, c);
   } else {
     internal::BlasAddOuter(scale, v, k, n, c);
   }
@@ -89,7 +117,7 @@ int FactorWithFloor(double* a, int n, double pivot_floor) {
 
 void SolveLower(const double* l, int n, double* y, int columns) {
   if (n <= kSmallRows) {
-    internal::SmallSolveLower(l, n, y, columns);
+    SmallSolveLower(l, n, y, columns);
   } else {
     internal::BlasSolveLower(l, n, y, columns);
   }

@@ -3,18 +3,23 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/time/clock.h"
+#include "bandana/v1/config.pb.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/family.h"
 #include "common/design/user_nodes.h"
 #include "common/model/entries/counters.h"
 #include "common/model/learners/learner.h"
+#include "common/model/state/event_path.h"
 #include "common/promise/mechanism.h"
 #include "common/promise/mode.h"
 #include "common/random/bit_source.h"
@@ -27,19 +32,64 @@
 #include "server/models/admission/verdict.h"
 #include "server/models/apply_loop.h"
 #include "server/models/catalogue/arm_catalogue.h"
+#include "server/models/catalogue/catalogue.h"
 #include "server/models/effect_names.h"
+#include "server/models/exported_file.h"
 #include "server/models/folder/checkpoint_store.h"
+#include "server/models/folder/export.h"
+#include "server/models/folder/export_header.h"
 #include "server/models/folder/publication.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/freeing/key_freeing.h"
 #include "server/models/freeing/pairs_watch.h"
+#include "server/models/import_check.h"
 #include "server/models/model.h"
-#include "server/models/model_export.h"
 #include "server/models/model_stats.h"
 #include "server/models/users/user_table.h"
 
 namespace bandana::server {
 namespace {
+
+struct ModelToExport {
+  const std::string& folder;     // where the file is made
+  std::uint64_t free_bytes = 0;  // there
+  const v1::ModelConfig& config;
+  const EventPath& path;
+  std::string checkpoint;
+  const WindowValues& values;  // StateToExport
+  const Catalogue& catalogue;
+  UserTable& users;
+};
+
+// A full disk stops learning, so room is looked for, and taken, before anything is written.
+absl::StatusOr<TempFile> MakeRoom(const ModelToExport& model) {
+  constexpr std::uint64_t kBytesPerUser = 256;
+  const std::uint64_t bytes = model.checkpoint.size() + model.catalogue.bytes() +
+                              model.users.size() * kBytesPerUser + model.config.ByteSizeLong();
+  BANDANA_RETURN_IF_ERROR(CheckDisk("an export", bytes, 1, model.free_bytes, model.folder));
+  BANDANA_ASSIGN_OR_RETURN(TempFile file, TempFile::Make(model.folder));
+  BANDANA_RETURN_IF_ERROR(file.Reserve(bytes));
+  return file;
+}
+
+// Memory: the decoded checkpoint, beside the given one for a moment. Everything else is written
+// piece by piece. Errors: RESOURCE_EXHAUSTED the disk has no room for it; as WriteExport.
+absl::StatusOr<ExportedFile> WriteModelExport(ModelToExport model) {
+  BANDANA_ASSIGN_OR_RETURN(TempFile file, MakeRoom(model));
+  BANDANA_ASSIGN_OR_RETURN(const Checkpoint state,
+                           StateToExport(model.checkpoint, model.path, model.values));
+  model.checkpoint = std::string();
+  ExportSource source{.config = model.config,
+                      .checkpoint = [&](const ByteSink& sink) { return EncodeAgain(state, sink); },
+                      .catalogue = model.catalogue};
+  if (model.users.has_users()) {
+    source.users = [&](const ByteSink& sink) { return model.users.Encode(sink); };
+  }
+  BANDANA_RETURN_IF_ERROR(WriteExport(source, file));
+  BANDANA_ASSIGN_OR_RETURN(const MappedFile map, file.Map());
+  BANDANA_ASSIGN_OR_RETURN(v1::ExportHeader header, HeaderOfExport(map.bytes()));
+  return ExportedFile{std::move(file), std::move(header)};
+}
 
 absl::Status Retired() { return Unavailable("the model takes a change; try again"); }
 

@@ -11,4 +11,8 @@ namespace bandana::audit {
 // [WZ20] claims epsilon for it.
 absl::StatusOr<Attack> AttackPublishedNoise(const Claim& claim, PublishedNoiseKind kind);
 
+// y = f - sign ln(u) / epsilon in double, u on the grid of 2^-53, f = 0 or 1. Not every double can
+// be reached from every f: the event is that y can be reached from P's f = 0 [M12].
+absl::StatusOr<Attack> AttackPorousLaplace(const Claim& claim);
+
 }  // namespace bandana::audit

@@ -5,16 +5,11 @@
 #include <string>
 
 #include "common/base/status.h"
-#include "tools/audit/broken_directions.h"
-#include "tools/audit/broken_randomizers.h"
 #include "tools/audit/context_report.h"
 #include "tools/audit/directions.h"
-#include "tools/audit/joint_stream.h"
-#include "tools/audit/porous.h"
 #include "tools/audit/published.h"
 #include "tools/audit/randomizers.h"
 #include "tools/audit/scalar_loss.h"
-#include "tools/audit/shaped_stream.h"
 #include "tools/audit/sparse.h"
 #include "tools/audit/straight.h"
 #include "tools/audit/streams.h"

@@ -26,4 +26,22 @@ absl::StatusOr<Attack> AttackLastEstimate(const Claim& claim, CounterKind kind);
 // Mutant: a tree counter that draws a node's noise afresh whenever an estimate needs it.
 absl::StatusOr<Attack> AttackFreshNoiseTree(const Claim& claim);
 
+// JointCounter at d = 3, epochs over 128 events or blt over 16; the first event's (x, r) is
+// replaced by one at cos(x, x') = -1/2, which attains the sensitivity 1.5 sqrt 2. All releases are
+// seen. The noise is made for `declared` times that sensitivity: 1 is right.
+absl::StatusOr<Attack> AttackJointCounter(const Claim& claim, CounterKind kind, double declared);
+
+// Whether the noise's address names the step.
+enum class StepAddress {
+  kInIt,
+  kNone,  // mutant: every step has the same noise; differences of successive releases are seen
+};
+
+// 3 users, 16 events of them in turn, increments (Q^1/2)_(:,u) (x) x (r - mid) of
+// docs/design/mechanisms.md#noise-shaped-across-users. The first event's reward goes from one end
+// of its range to the other. A key of each trial's own;
+// the noise of a step is addressed by it, as docs/privacy/central.md says.
+absl::StatusOr<Attack> AttackShapedCounter(const Claim& claim,
+                                           StepAddress address = StepAddress::kInIt);
+
 }  // namespace bandana::audit

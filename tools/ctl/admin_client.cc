@@ -1,18 +1,85 @@
 #include "tools/ctl/admin_client.h"
 
+#include <grpcpp/client_context.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "bandana/v1/admin.grpc.pb.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "grpc/health/v1/health.grpc.pb.h"
-#include "tools/ctl/stall_watch.h"
 
 namespace bandana {
 namespace {
+
+// A call of any size cannot have one deadline: it is cancelled when nothing has moved for
+// `longest`. Threads: Moved and stalled are safe.
+class StallWatch {
+ public:
+  // `context` must outlive it.
+  StallWatch(grpc::ClientContext& context, absl::Duration longest);
+  ~StallWatch();
+  StallWatch(const StallWatch&) = delete;
+  StallWatch& operator=(const StallWatch&) = delete;
+
+  void Moved();
+  // Whether it has cancelled the call.
+  bool stalled() const;
+
+ private:
+  void Watch();
+
+  grpc::ClientContext& context_;
+  const absl::Duration longest_;
+  mutable std::mutex mutex_;  // guards what follows, but the thread
+  std::condition_variable changed_;
+  absl::Time moved_;
+  bool stalled_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+StallWatch::StallWatch(grpc::ClientContext& context, absl::Duration longest)
+    : context_(context), longest_(longest), moved_(SteadyNow()), thread_([this] { Watch(); }) {}
+
+StallWatch::~StallWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+void StallWatch::Moved() {
+  const std::lock_guard lock(mutex_);
+  moved_ = SteadyNow();
+}
+
+bool StallWatch::stalled() const {
+  const std::lock_guard lock(mutex_);
+  return stalled_;
+}
+
+void StallWatch::Watch() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const absl::Duration left = moved_ + longest_ - SteadyNow();
+    if (left <= absl::ZeroDuration()) {
+      stalled_ = true;
+      context_.TryCancel();
+      return;
+    }
+    changed_.wait_for(lock, absl::ToChronoNanoseconds(left));
+  }
+}
 
 constexpr std::size_t kMessageBytes = 1 << 20;
 constexpr int kReceiveBytesMax = 64 << 20;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,11 +20,86 @@
 #include "common/base/status.h"
 #include "common/design/mechanisms/shaped_counter.h"
 #include "tools/environments/cluster_graph.h"
+#include "tools/environments/environment.h"
 #include "tools/environments/prior_fit.h"
-#include "tools/fleet/known_users.h"
 
 namespace bandana {
 namespace {
+
+constexpr int kClustersMax = 200;  // an event of a graph model costs the square of its rows
+
+// This level's: groups lie in the order of their users.
+int GroupsAt(const KnownUsers& known, int users, int level) {
+  return static_cast<int>(known.GroupOf(static_cast<std::uint32_t>(users - 1), level)) + 1;
+}
+
+// level1, level2 ..., from the largest groups to the smallest.
+std::vector<std::string> LevelNames(const KnownUsers& known) {
+  std::vector<std::string> names;
+  for (int level = 1; level <= known.levels(); ++level) {
+    names.push_back(absl::StrCat("level", level));
+  }
+  return names;
+}
+
+// The level of the smallest groups that a graph model can take for its nodes: at most 200 groups,
+// and no more rows than a component may have. None where even the largest groups are too many.
+std::optional<int> ClusterLevel(const KnownUsers& known, const EnvironmentInfo& info) {
+  std::optional<int> chosen;
+  for (int level = 0; level < known.levels(); ++level) {
+    const int groups = GroupsAt(known, info.users, level);
+    if (groups <= kClustersMax && groups * info.dimension <= kComponentRowsMax) chosen = level;
+  }
+  return chosen;
+}
+
+// Rounded up.
+int UsersPerGroup(const KnownUsers& known, int users, int level) {
+  const int groups = GroupsAt(known, users, level);
+  return (users + groups - 1) / groups;
+}
+
+// The kind is kEdgeWeights: friendships between the groups of this level. A pair of friends counts
+// as often as one names the other.
+Graph FriendsBetweenGroups(const KnownUsers& known, int users, int level) {
+  std::vector<std::pair<int, int>> pairs;
+  std::vector<int> groups(users);
+  std::vector<std::uint32_t> friends;
+  for (int user = 0; user < users; ++user) {
+    groups[user] = static_cast<int>(known.GroupOf(static_cast<std::uint32_t>(user), level));
+    known.FriendsOf(static_cast<std::uint32_t>(user), friends);
+    for (const std::uint32_t other : friends) pairs.emplace_back(user, static_cast<int>(other));
+  }
+  return ClusterGraph(pairs, groups, GroupsAt(known, users, level));
+}
+
+// users.tsv (docs/formats.md): each user's groups, and as node that of `cluster_level`, if any.
+std::string UsersText(const KnownUsers& known, int users, std::optional<int> cluster_level) {
+  std::string text = cluster_level ? "user\tnode" : "user";
+  for (const std::string& name : LevelNames(known)) absl::StrAppend(&text, "\t", name);
+  text += '\n';
+  for (int i = 0; i < users; ++i) {
+    const auto user = static_cast<std::uint32_t>(i);
+    absl::StrAppend(&text, user);
+    if (cluster_level) absl::StrAppend(&text, "\t", known.GroupOf(user, *cluster_level));
+    for (int level = 0; level < known.levels(); ++level) {
+      absl::StrAppend(&text, "\t", known.GroupOf(user, level));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+// An edge list, as bandana-import graph reads it.
+std::string EdgesText(const KnownUsers& known, int users) {
+  std::string text;
+  std::vector<std::uint32_t> friends;
+  for (int user = 0; user < users; ++user) {
+    known.FriendsOf(static_cast<std::uint32_t>(user), friends);
+    for (const std::uint32_t other : friends) absl::StrAppend(&text, user, "\t", other, "\n");
+  }
+  return text;
+}
 
 constexpr char kInfluenceFile[] = "graph.mtx";
 constexpr char kSimilarityFile[] = "similarity.mtx";

@@ -9,11 +9,14 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bandana/client.h"
+#include "bandana/store.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
@@ -21,9 +24,9 @@
 #include "tools/base/command_line.h"
 #include "tools/base/gnuplot.h"
 #include "tools/base/settings.h"
+#include "tools/base/work_folder.h"
 #include "tools/environments/environment.h"
 #include "tools/fleet/config_writer.h"
-#include "tools/fleet/fleet_store.h"
 #include "tools/fleet/plot.h"
 #include "tools/fleet/progress.h"
 #include "tools/fleet/report.h"
@@ -60,6 +63,33 @@ ABSL_FLAG(std::string, policy, "",
 
 namespace bandana {
 namespace {
+
+// A durable store in a folder of its own, removed on destruction (after the last user of `store` is
+// gone), and where the fleet is killed. Threads: not thread-safe.
+class FleetStore {
+ public:
+  // `path` empty: temporary. Errors: as DeviceStore::Open; UNAVAILABLE no temporary folder.
+  static absl::StatusOr<FleetStore> Open(const std::string& path);
+
+  const std::shared_ptr<DeviceStore>& store() const { return store_; }
+
+ private:
+  FleetStore(std::unique_ptr<WorkFolder> folder, std::shared_ptr<DeviceStore> store)
+      : folder_(std::move(folder)), store_(std::move(store)) {}
+
+  std::unique_ptr<WorkFolder> folder_;  // null when there is nothing to remove
+  std::shared_ptr<DeviceStore> store_;
+};
+
+absl::StatusOr<FleetStore> FleetStore::Open(const std::string& path) {
+  std::unique_ptr<WorkFolder> folder;
+  if (path.empty()) {
+    BANDANA_ASSIGN_OR_RETURN(folder, WorkFolder::Make("fleet"));
+  }
+  BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<DeviceStore> store,
+                           DeviceStore::Open(path.empty() ? folder->path() + "/device.db" : path));
+  return FleetStore(std::move(folder), std::move(store));
+}
 
 constexpr char kUsage[] =
     R"(Simulates users with known preferences against a running bandana-server and measures regret and latency.

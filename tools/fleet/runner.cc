@@ -12,7 +12,6 @@
 
 #include "common/base/check.h"
 #include "tools/environments/random.h"
-#include "tools/fleet/mailbox.h"
 
 namespace bandana {
 namespace {

@@ -3,19 +3,38 @@
 
 #include <libpq-fe.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "server/log/postgresql/pg_value.h"
 
 namespace bandana::server {
+
+struct PgValue {
+  std::uint32_t type = 0;  // OID of the type
+  std::string bytes;
+
+  static PgValue Int(std::int64_t value);
+  static PgValue Unsigned(std::uint64_t value) { return Int(static_cast<std::int64_t>(value)); }
+  static PgValue Bytes(std::string_view value);
+  static PgValue Text(std::string_view value);
+  static PgValue Ints(std::span<const std::int64_t> values);
+  static PgValue ManyBytes(std::span<const std::string> values);
+};
+using PgValues = std::vector<PgValue>;
+
+// A column of type bigint. 0 for another length.
+std::int64_t PgInt(std::string_view bytes);
 
 // The result of a statement, in binary format.
 class PgResult {

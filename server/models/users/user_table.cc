@@ -3,29 +3,158 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <queue>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/time/time.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/base/utf8.h"
 #include "common/design/coupling_table.h"
 #include "common/design/files/users_tsv.h"
+#include "common/design/model_spec.h"
 #include "common/design/user_nodes.h"
+#include "common/ranking/effect_key.h"
+#include "server/models/freeing/leaving_keys.h"
 #include "server/models/users/friends.h"
-#include "server/models/users/group_change.h"
 #include "server/models/users/known_users.h"
 #include "server/models/users/node_table.h"
-#include "server/models/users/seen_users.h"
 #include "server/models/users/user_copy.h"
 #include "server/models/users/user_rows.h"
 #include "server/models/users/user_store.h"
 
 namespace bandana::server {
 namespace {
+
+// Counted before the change, which must be the next one of `known`. Not thread-safe.
+class GroupChange {
+ public:
+  // `names`: of the groups of `known`. Both must outlive it.
+  GroupChange(const KnownUsers& known, const std::vector<std::string>& names);
+
+  // The user gives up its values, where it is known. No user twice.
+  void Leave(EffectKey user);
+  // The users of the rows have these values afterwards. The texts must outlive it.
+  void Join(UserRows& rows);
+  // Keys of values that nobody has afterwards. `with_returned`: and of those that somebody has
+  // again, or for the first time.
+  KeyChange Keys(absl::Time now, bool with_returned) const;
+
+ private:
+  const KnownUsers& known_;
+  const std::vector<std::string>& names_;
+  // By group: how many give up the value, by its number; and which values are taken up.
+  std::vector<std::vector<std::uint32_t>> left_;
+  std::vector<absl::flat_hash_set<std::string_view>> joined_;
+};
+
+GroupChange::GroupChange(const KnownUsers& known, const std::vector<std::string>& names)
+    : known_(known), names_(names), left_(names.size()), joined_(names.size()) {
+  for (std::size_t g = 0; g < names.size(); ++g) left_[g].resize(known.ValuesOf(g).numbers());
+}
+
+void GroupChange::Leave(EffectKey user) {
+  const std::span<const std::uint32_t> numbers = known_.Numbers(user);
+  for (std::size_t g = 0; g < numbers.size(); ++g) ++left_[g][numbers[g]];
+}
+
+void GroupChange::Join(UserRows& rows) {
+  for (std::size_t user = 0; user < rows.size(); ++user) {
+    for (std::size_t g = 0; g < rows.groups(); ++g) {
+      const std::string_view value = rows.value(user, g);
+      if (!value.empty()) joined_[g].insert(value);
+    }
+  }
+}
+
+KeyChange GroupChange::Keys(absl::Time now, bool with_returned) const {
+  KeyChange change{.returned = {}, .left = {}, .now = now};
+  for (std::size_t g = 0; g < names_.size(); ++g) {
+    const GroupValues& values = known_.ValuesOf(g);
+    for (std::uint32_t number = 1; number < left_[g].size(); ++number) {
+      const std::uint32_t left = left_[g][number];
+      if (left == 0 || left < values.users(number)) continue;
+      if (!joined_[g].contains(values.text(number))) change.left.push_back(values.key(number));
+    }
+    if (!with_returned) continue;
+    for (const std::string_view value : joined_[g]) {
+      if (values.Find(value) == GroupValues::kNone) {
+        change.returned.push_back(GroupKey(names_[g], value));
+      }
+    }
+  }
+  return change;
+}
+
+// The users of an independent model: those who had an event.
+class SeenUsers final : public UserTable {
+ public:
+  SeenUsers(const ModelSpec& spec, const UserIndex& seen)
+      : refusal_(FailedPrecondition("model ", spec.public_spec.name,
+                                    " has neither groups of users nor a graph: a user of an "
+                                    "independent model is known from the first event on")),
+        seen_(seen) {}
+
+  absl::StatusOr<UserBatch> NewBatch() const override { return refusal_; }
+  absl::Status Put(UserBatch&, v1::PutUsersResponse*) override { return refusal_; }
+
+  absl::StatusOr<std::vector<v1::User>> List(std::string_view after,
+                                             std::size_t limit) const override {
+    std::priority_queue<std::string> least;  // the greatest of them first
+    const int size = seen_.size();
+    for (int node = 0; node < size; ++node) {
+      std::string id = seen_.Name(node);
+      if (id.empty() || id <= after) continue;
+      if (least.size() == limit && id >= least.top()) continue;
+      if (least.size() == limit) least.pop();
+      least.push(std::move(id));
+    }
+    std::vector<v1::User> users(least.size());
+    for (auto user = users.rbegin(); user != users.rend(); ++user) {
+      user->set_id(least.top());
+      least.pop();
+    }
+    return users;
+  }
+
+  absl::StatusOr<bool> Fill(std::string_view id, v1::User& user) const override {
+    if (seen_.Find(id) < 0) return false;
+    user.set_id(std::string(id));
+    return true;
+  }
+  bool owns_node(std::string_view id) const override { return seen_.Find(id) >= 0; }
+
+  absl::Status CheckDelete(std::span<const std::string>) const override { return absl::OkStatus(); }
+  bool deletes_by_entry() const override { return true; }
+  absl::StatusOr<std::vector<EffectKey>> Remove(std::span<const std::string> ids) override {
+    absl::flat_hash_set<EffectKey> known;
+    for (const std::string& id : ids) {
+      if (seen_.Find(id) >= 0) known.insert(UserKey(id));
+    }
+    return std::vector<EffectKey>(known.begin(), known.end());
+  }
+  std::size_t size() const override {
+    return static_cast<std::size_t>(seen_.size()) - seen_.removed();
+  }
+
+ private:
+  const absl::Status refusal_;
+  const UserIndex& seen_;
+};
+
+// Nobody can be put; a list goes over all users, some 0.1 s per million and page. `seen` must
+// outlive it.
+std::unique_ptr<UserTable> MakeSeenUsers(const ModelSpec& spec, const UserIndex& seen) {
+  return std::make_unique<SeenUsers>(spec, seen);
+}
 
 // For models whose users are in no groups.
 class NoTable final : public UserTable {

@@ -10,8 +10,10 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -20,11 +22,29 @@
 #include "server/service/transport/call_log.h"
 #include "server/service/transport/call_observer.h"
 #include "server/service/transport/exchange.h"
+#include "server/service/transport/handlers.h"
 #include "server/service/transport/retry_pause.h"
 #include "server/service/transport/rpcs.h"
-#include "server/service/transport/unfinished_calls.h"
 
 namespace bandana::server {
+
+// Whoever takes a call out answers it. So a Finish that comes after the listener gave up, or even
+// after it is gone, finds nothing. Threads: safe.
+class UnfinishedCalls {
+ public:
+  // `answer` is never null. Returns the ticket to take it with; 0 when closed.
+  std::uint64_t Add(Finish answer);
+  // Null when it was taken before.
+  Finish Take(std::uint64_t ticket);
+  // Takes no more, and answers all that are there.
+  void Close(const absl::Status& status);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, Finish> calls_;
+  std::uint64_t next_ = 1;
+  bool closed_ = false;
+};
 
 // Calls in flight of one listener. Threads: safe.
 class CallSlots {

@@ -1,15 +1,33 @@
 #include "tools/audit/transcript/scenario.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "tools/audit/transcript/guess.h"
 #include "tools/audit/transcript/process_life.h"
 #include "tools/audit/transcript/seeded_bits.h"
 
 namespace bandana::audit {
 namespace {
+
+// Whether its callers choose names of decisions whose contexts are private. Those of Personalizer's
+// clients are looked at by its HTTP API.
+bool HasGuesser(const Combination& combination) {
+  return combination.round_is_private && combination.api != CallerApi::kPersonalizer &&
+         !combination.asking->NameOf(Choice{.number = 0, .features = {}}).empty();
+}
+
+// The round that differs is asked for under a name that can be guessed. A second caller of the same
+// principal then repeats it, with the round of the first world.
+void AddGuesser(Scenario& scenario) {
+  scenario.choices[scenario.target].plain_name = true;
+  const auto asked = std::ranges::find_if(scenario.steps, [&](const Step& step) {
+    return step.act == Act::kSelect && step.choice == scenario.target;
+  });
+  scenario.steps.insert(
+      asked + 1, {.after = scenario.window * 0.01, .act = Act::kGuess, .choice = scenario.target});
+}
 
 constexpr int kDimension = 3;
 

@@ -1,6 +1,9 @@
 #include "tools/audit/transcript/world.h"
 
+#include <cstring>
 #include <filesystem>
+#include <span>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -9,21 +12,68 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/design/alias.h"
+#include "common/design/model_spec.h"
+#include "common/model/state/context_binding.h"
+#include "common/promise/mode.h"
 #include "common/promise/privacy_rules.h"
 #include "server/models/registry.h"
 #include "tools/audit/alias_moves.h"
 #include "tools/audit/transcript/full_disk.h"
 #include "tools/audit/transcript/network.h"
 #include "tools/audit/transcript/operators.h"
+#include "tools/audit/transcript/recorder.h"
 #include "tools/audit/transcript/seeded_bits.h"
 #include "tools/audit/transcript/stored_rows.h"
 #include "tools/audit/transcript/timeline.h"
 #include "tools/audit/transcript/visitors.h"
-#include "tools/audit/transcript/watched_binding.h"
 #include "tools/audit/transcript/world_server.h"
 
 namespace bandana::audit {
 namespace {
+
+// Blind draws take the default for every reward, zeros for the features where these are private,
+// and noise that does not depend on the log, which holds both. Real ones are noted.
+class WatchedBinding final : public ContextBinding {
+ public:
+  // `recorder` must outlive it.
+  WatchedBinding(bool blind, const PublicSpec& spec, Recorder& recorder)
+      : blind_(blind),
+        private_features_(HidesContexts(spec.mode)),
+        default_reward_(spec.default_reward()),
+        zeros_(static_cast<std::size_t>(spec.dimension)),
+        recorder_(recorder) {}
+
+  Sha256Digest HistoryOf(const Sha256Digest& history) const override {
+    if (blind_) return {};
+    // Contexts are in the log since the decision, so that all later noise depends on them.
+    if (private_features_) recorder_.Draw(ToHex(history));
+    return history;
+  }
+  double RewardOf(double reward) const override {
+    if (blind_) return default_reward_;
+    Note({&reward, 1});
+    return reward;
+  }
+  std::span<const double> FeaturesOf(std::span<const double> features) const override {
+    if (!private_features_) return features;
+    if (blind_) return zeros_;
+    Note(features);
+    return features;
+  }
+
+ private:
+  void Note(std::span<const double> input) const {
+    std::string bytes(input.size_bytes(), '\0');
+    std::memcpy(bytes.data(), input.data(), bytes.size());
+    recorder_.Draw(std::move(bytes));
+  }
+
+  const bool blind_;
+  const bool private_features_;
+  const double default_reward_;
+  const std::vector<double> zeros_;
+  Recorder& recorder_;
+};
 
 // Beyond what a report that nobody answers is repeated for.
 constexpr absl::Duration kQuietTime = absl::Seconds(150);
