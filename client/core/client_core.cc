@@ -239,6 +239,7 @@ ClientCore::ClientCore(const ClientOptions& options, const ClientHost& host, con
               .clock = &clock_,
               .counters = &base_->counters,
               .mechanism = base_->mechanism.get(),
+              .epoch = &base_->model,
               .pending = &base_->pending,
               .outbox = &outbox_,
               .stream_outbox = &stream_outbox_}),

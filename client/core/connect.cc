@@ -27,23 +27,25 @@ class Connecting final : public std::enable_shared_from_this<Connecting> {
   void Start() {
     if (!at_start()) return Ask();
     const MonotoneClock& clock = host_.state->ClockOver(*host_.wall);
-    host_.state->Enqueue(
-        [self = shared_from_this(), &clock](Transaction& transaction) {
-          self->LookAtRows(transaction.tables, clock.Now());
-          return absl::OkStatus();
-        },
-        [self = shared_from_this()](const absl::Status& looked) {
-          if (!looked.ok() || !self->remembered_) return self->Ask();
-          self->Agree(*self->remembered_, /*is_start=*/false);
-        });
+    host_.state->Push({.before = [self = shared_from_this(), &clock] { self->now_ = clock.Now(); },
+                       .operation =
+                           [self = shared_from_this()](Transaction& transaction) {
+                             self->LookAtRows(transaction.tables);
+                             return absl::OkStatus();
+                           },
+                       .committed =
+                           [self = shared_from_this()](const absl::Status& looked) {
+                             if (!looked.ok() || !self->remembered_) return self->Ask();
+                             self->Agree(*self->remembered_, /*is_start=*/false);
+                           }});
   }
 
  private:
   bool at_start() const { return options_.leave == ClientOptions::Leave::kAtStart; }
   absl::Duration left() const { return end_ - host_.timers->Elapsed(); }
 
-  void LookAtRows(Tables& tables, absl::Time now) {
-    if (!rows_.taken_over && !tables.reports().IsAnyOpen(now)) return;
+  void LookAtRows(Tables& tables) {
+    if (!rows_.taken_over && !tables.reports().IsAnyOpen(now_)) return;
     const auto answers = tables.kept().Of(options_.model);
     const auto model = answers.find(std::string(KeptAnswers::kModel));
     if (model != answers.end()) remembered_ = model->second;
@@ -108,6 +110,7 @@ class Connecting final : public std::enable_shared_from_this<Connecting> {
   const ClientCore::Made made_;
   const absl::Duration end_;
   int attempt_ = 0;
+  absl::Time now_;  // of LookAtRows
   std::optional<std::string> remembered_;
 };
 

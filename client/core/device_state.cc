@@ -49,24 +49,15 @@ OwnerId DeviceState::AddOwner() {
   return next_owner_++;
 }
 
-void DeviceState::Enqueue(Operation operation, Committed committed) {
-  Push({.operation = std::move(operation), .committed = std::move(committed)});
-}
-
-void DeviceState::EnqueueReaction(Operation operation, Committed committed) {
-  Push({.operation = std::move(operation), .committed = std::move(committed), .reaction = true});
-}
-
-void DeviceState::Push(Writer::Entry entry) {
-  queue_.push_back(std::move(entry));
+void DeviceState::Push(Entry entry) {
+  if (!entry.lazy) {
+    queue_.push_back(std::move(entry));
+  } else {
+    lazy_.push_back(std::move(entry));
+    if (lazy_.size() > 1) return;
+    lazy_since_ = hooks_.elapsed();  // the host asks anew when to write
+  }
   if (hooks_.on_queued) hooks_.on_queued();
-}
-
-void DeviceState::EnqueueLazy(Operation operation) {
-  lazy_.push_back({.operation = std::move(operation)});
-  if (lazy_.size() > 1) return;
-  lazy_since_ = hooks_.elapsed();
-  if (hooks_.on_queued) hooks_.on_queued();  // asks anew when to write
 }
 
 bool DeviceState::LazyDue() const {
@@ -80,29 +71,39 @@ std::optional<absl::Duration> DeviceState::WriteAt() const {
 }
 
 bool DeviceState::Write(Lazy lazy) {
-  if (writer_.busy()) return false;
-  std::vector<Writer::Entry> group = TakeGroup(lazy);
-  if (group.empty()) return false;
-  writer_.Write(
-      std::move(group),
-      [this] { return clock_ == nullptr ? std::nullopt : std::optional(clock_->state()); },
-      [this](bool durable) {
-        if (durable && hooks_.on_durable) hooks_.on_durable(writer_.tables().Mark());
-      });
+  const auto group = Begin(lazy);
+  if (group == nullptr) return false;
+  Run(*group);
+  Commit(group);
   return true;
 }
 
+std::shared_ptr<Writer::Group> DeviceState::Begin(Lazy lazy) {
+  if (writer_.busy()) return nullptr;
+  std::vector<Entry> entries = TakeGroup(lazy);
+  if (entries.empty()) return nullptr;
+  return writer_.Begin(std::move(entries), [this] {
+    return clock_ == nullptr ? std::nullopt : std::optional(clock_->state());
+  });
+}
+
+void DeviceState::Commit(const std::shared_ptr<Writer::Group>& group) {
+  writer_.Commit(group, [this](bool durable) {
+    if (durable && hooks_.on_durable) hooks_.on_durable(writer_.tables().Mark());
+  });
+}
+
 // Where a reaction alone waits, lazy operations do not go sooner because of it.
-std::vector<Writer::Entry> DeviceState::TakeGroup(Lazy lazy) {
-  std::vector<Writer::Entry> group;
-  const auto take = [&group](std::deque<Writer::Entry>& queue) {
+std::vector<DeviceState::Entry> DeviceState::TakeGroup(Lazy lazy) {
+  std::vector<Entry> group;
+  const auto take = [&group](std::deque<Entry>& queue) {
     while (!queue.empty() && group.size() < kGroupCommitMax) {
       group.push_back(std::move(queue.front()));
       queue.pop_front();
     }
   };
-  const bool joined = std::any_of(queue_.begin(), queue_.end(),
-                                  [](const Writer::Entry& entry) { return !entry.reaction; });
+  const bool joined =
+      std::any_of(queue_.begin(), queue_.end(), [](const Entry& entry) { return !entry.reaction; });
   const bool due = lazy == Lazy::kNow || (lazy == Lazy::kWhenDue && LazyDue());
   if (joined || due) take(lazy_);
   take(queue_);

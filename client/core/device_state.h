@@ -22,7 +22,7 @@
 namespace bandana::device {
 
 // Operations wait until the host calls Write, which puts all that wait into one transaction.
-// Threads: as the core: one at a time.
+// Threads: as the core: one at a time, but for Run.
 class DeviceState final : public Journal {
  public:
   struct Hooks {
@@ -45,9 +45,7 @@ class DeviceState final : public Journal {
   bool rolled_back() const { return rolled_back_; }
 
   // As Journal.
-  void Enqueue(Operation operation, Committed committed) override;
-  void EnqueueReaction(Operation operation, Committed committed) override;
-  void EnqueueLazy(Operation operation) override;
+  void Push(Entry entry) override;
 
   // When Write has something to do, by `elapsed`: nothing, while a commit is unanswered or nothing
   // waits.
@@ -56,8 +54,13 @@ class DeviceState final : public Journal {
   bool idle() const { return queue_.empty() && !writer_.busy(); }
   // When lazy operations go that no other operation but a reaction takes along.
   enum class Lazy { kLater, kWhenDue, kNow };
-  // Writes what waits. False: there was nothing.
+  // Writes what waits, in one transaction. False: there was nothing.
   bool Write(Lazy lazy);
+  // Write in parts, of which a host with threads runs the second outside of the core. Null: there
+  // was nothing. Otherwise Run and Commit follow, once each.
+  std::shared_ptr<Writer::Group> Begin(Lazy lazy);
+  void Run(Writer::Group& group) { writer_.Run(group); }
+  void Commit(const std::shared_ptr<Writer::Group>& group);
 
   // 16 random bytes, made with the store.
   const std::string& identity() const { return identity_; }
@@ -77,9 +80,8 @@ class DeviceState final : public Journal {
   const std::set<OwnerId>& live_owners() const { return owners_; }
 
  private:
-  void Push(Writer::Entry entry);
   bool LazyDue() const;
-  std::vector<Writer::Entry> TakeGroup(Lazy lazy);
+  std::vector<Entry> TakeGroup(Lazy lazy);
 
   Writer writer_;
   Hooks hooks_;
@@ -88,8 +90,8 @@ class DeviceState final : public Journal {
   std::unique_ptr<MonotoneClock> clock_;
   std::string identity_;
   DecisionNumber next_number_ = 0;
-  std::deque<Writer::Entry> queue_;
-  std::deque<Writer::Entry> lazy_;
+  std::deque<Entry> queue_;
+  std::deque<Entry> lazy_;
   absl::Duration lazy_since_;  // of its first entry
   std::set<OwnerId> owners_;
   OwnerId next_owner_ = 0;

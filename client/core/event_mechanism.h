@@ -30,6 +30,7 @@ class ModelEpoch {
 // How and when a draw takes place.
 struct Draw {
   Payment payment = Payment::kDebited;
+  std::uint64_t epoch = 0;  // of the model
   absl::Time now;
   absl::Time forget_at;  // until when it is remembered that the decision has its report
 };
@@ -55,7 +56,7 @@ struct EventTraits {
 
 // Privacy:  what Release writes is all that ever leaves of an event. Whatever of it is not drawn
 //           (token, rank, epoch, times) stands in the row since the decision.
-//           All but Hold runs inside transactions.
+//           All but Hold runs inside transactions, and sees nothing of the core but those.
 class EventMechanism {
  public:
   virtual ~EventMechanism() = default;

@@ -1,6 +1,8 @@
 // The way of operations into the device's state.
 #pragma once
 
+#include <utility>
+
 #include "client/core/writer.h"
 
 namespace bandana::device {
@@ -10,17 +12,20 @@ namespace bandana::device {
 // and must not block. Threads: as the derived class says.
 class Journal {
  public:
+  using Entry = Writer::Entry;
   using Operation = Writer::Operation;
   using Committed = Writer::Committed;
 
   virtual ~Journal() = default;
 
-  virtual void Enqueue(Operation operation, Committed committed) = 0;
-  // Enqueues a reaction: lazy operations do not go sooner because of it.
-  virtual void EnqueueReaction(Operation operation, Committed committed) = 0;
-  // For operations that may be lost in a crash: joins the next transaction of Enqueue, before it,
-  // or makes one within a second.
-  virtual void EnqueueLazy(Operation operation) = 0;
+  // Lazy operations join the next transaction of others, before them, or make one within a second;
+  // they do not go sooner because of a reaction.
+  virtual void Push(Entry entry) = 0;
+
+  void Enqueue(Operation operation, Committed committed) {
+    Push({.operation = std::move(operation), .committed = std::move(committed)});
+  }
+  void EnqueueLazy(Operation operation) { Push({.operation = std::move(operation), .lazy = true}); }
 };
 
 }  // namespace bandana::device

@@ -57,7 +57,7 @@ absl::StatusOr<Ledger::Grant> Ledger::Take(Tables& tables, const Account& accoun
   Block& block = blocks_[{account.policy, account.user}];
   if (block.usable == 0) {
     if (block.pending == 0 && !DebitBlock(tables, account, block)) {
-      exhausted_.Add(account.model, account.user);
+      exhausting_.emplace_back(account.model, account.user);
       return UsedUp(account);
     }
     return Grant::kAfterCommit;
@@ -66,7 +66,7 @@ absl::StatusOr<Ledger::Grant> Ledger::Take(Tables& tables, const Account& accoun
   // The next block rides in this transaction, long before this one is empty.
   if (block.usable <= block.size / 4 && block.pending == 0 && !DebitBlock(tables, account, block) &&
       block.usable == 0) {
-    exhausted_.Add(account.model, account.user);
+    exhausting_.emplace_back(account.model, account.user);
   }
   return Grant::kGranted;
 }
@@ -83,7 +83,7 @@ absl::Status Ledger::Debit(Tables& tables, const Account& account, std::uint64_t
   absl::Status may = MayDebit(tables, account, events);
   if (may.ok()) DebitEvents(tables, account, events);
   if (account.events_max > 0 && Debited(tables, account) >= account.events_max) {
-    exhausted_.Add(account.model, account.user);
+    exhausting_.emplace_back(account.model, account.user);
   }
   return may;
 }
@@ -111,14 +111,19 @@ void Ledger::Committed() {
     block.size = std::exchange(block.pending, 0);
     block.usable += block.size;
   }
-  pending_.clear();
-  opening_.clear();
+  for (const auto& [model, user] : exhausting_) exhausted_.Add(model, user);
+  Ended();
 }
 
 void Ledger::RolledBack() {
   for (const Key& key : pending_) blocks_[key].pending = 0;
+  Ended();
+}
+
+void Ledger::Ended() {
   pending_.clear();
   opening_.clear();
+  exhausting_.clear();
 }
 
 void Ledger::MarkExhausted(Tables& tables, std::string_view model, std::uint64_t events_max) {
@@ -131,7 +136,7 @@ void Ledger::MarkExhausted(Tables& tables, std::string_view model, std::uint64_t
     if (of_model.contains(policy)) events[user] += Spent(tables, policy, user);
   }
   for (const auto& [user, count] : events) {
-    if (count + tables.lost_events() >= events_max) exhausted_.Add(model, user);
+    if (count + tables.lost_events() >= events_max) exhausting_.emplace_back(model, user);
   }
 }
 

@@ -31,7 +31,7 @@ struct Account {
 // have forgotten. 3. what a crash leaves unused stays debited.
 // Blocks start at one event and double up to kBlockEventsMax, so that a crash never costs a user
 // more than what was used in that run, and near the limit they shrink again.
-// Called inside transactions, but for Exhausted.
+// Called inside transactions, but for Exhausted, Committed and RolledBack.
 class Ledger {
  public:
   static constexpr std::uint64_t kBlockEventsMax = 64;
@@ -62,7 +62,8 @@ class Ledger {
   void Committed();
   void RolledBack();
 
-  // True once the user can make no further report; may be late, never wrong.
+  // True once the user can make no further report; may be late, never wrong. Outside of
+  // transactions, perhaps beside one.
   bool Exhausted(std::string_view model, std::string_view user) const {
     return exhausted_.Contains(model, user);
   }
@@ -81,11 +82,14 @@ class Ledger {
   static void DebitEvents(Tables& tables, const Account& account, std::uint64_t events);
   // Debits the next block; false when the limit leaves none.
   bool DebitBlock(Tables& tables, const Account& account, Block& block);
+  // The transaction.
+  void Ended();
 
   std::map<Key, Block> blocks_;
   std::set<Key> pending_;
-  std::set<StreamId> opening_;  // debited in the open transaction
-  UserSet exhausted_;           // users whose events are used up
+  std::set<StreamId> opening_;                                   // debited in the open transaction
+  std::vector<std::pair<std::string, std::string>> exhausting_;  // in the open transaction
+  UserSet exhausted_;  // models and users whose events are used up
 };
 
 }  // namespace bandana::device

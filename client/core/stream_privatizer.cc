@@ -23,8 +23,8 @@ SecretBytes StreamPrivatizer::Hold(std::optional<double> reward,
 }
 
 // PROOF: device_stream begin
-absl::StatusOr<StreamRow> StreamPrivatizer::Open(Transaction& transaction,
-                                                 const std::string& user) const {
+absl::StatusOr<StreamRow> StreamPrivatizer::Open(Transaction& transaction, const std::string& user,
+                                                 std::uint64_t epoch) const {
   StreamRows& streams = transaction.tables.streams();
   for (const StreamRow& old : streams.Of(options_.policy, user)) {
     if (old.owner == stream_.owner && old.end == StreamEnd::kNone) {
@@ -37,7 +37,7 @@ absl::StatusOr<StreamRow> StreamPrivatizer::Open(Transaction& transaction,
   StreamRow stream = {.policy = options_.policy,
                       .owner = stream_.owner,
                       .user = user,
-                      .epoch = stream_.epoch->value(),
+                      .epoch = epoch,
                       .stream = std::string(AsChars(name))};
   streams.Add(stream);
   transaction.ledger.DebitStream(transaction.tables, AccountOf(user), stream, rho_cost_);
@@ -50,20 +50,21 @@ absl::StatusOr<device::Release> StreamPrivatizer::Release(Transaction& transacti
   if (const auto before = ReleasedBefore(transaction.tables, row.number)) return *before;
   const auto reward = HeldReward::Unpack(held.get());
   if (!reward) return Internal("a held reward has a wrong length");
-  if (row.opening.epoch != stream_.epoch->value()) {
+  if (row.opening.epoch != draw.epoch) {
     return FailedPrecondition("the model is in another epoch than it was at the decision");
   }
   auto current = transaction.tables.streams().Current(options_.policy, stream_.owner, row.user,
                                                       row.opening.epoch);
   if (!current || (current->end != StreamEnd::kNone && !IsFinal(current->end))) {
-    BANDANA_ASSIGN_OR_RETURN(current, Open(transaction, row.user));
+    BANDANA_ASSIGN_OR_RETURN(current, Open(transaction, row.user, draw.epoch));
   }
   if (current->end == StreamEnd::kNone && current->step >= design().step_cap()) {
     transaction.tables.streams().End(*current, StreamEnd::kExhausted);
     current->end = StreamEnd::kExhausted;
   }
   if (current->end != StreamEnd::kNone) {
-    stream_.epoch->AskAgain();  // a new epoch would allow a new stream
+    // A new epoch would allow a new stream.
+    transaction.after.emplace_back([model = stream_.epoch] { model->AskAgain(); });
     return FailedPrecondition("the user's counter takes no more steps in this epoch (",
                               ToAbsl(NameOf(current->end)), "): steps_max is ",
                               design().step_cap());

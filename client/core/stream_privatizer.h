@@ -47,7 +47,8 @@ class StreamPrivatizer final : public AccountedEvents {
       : AccountedEvents(std::move(options), 0), stream_(std::move(stream)), rho_cost_(rho_cost) {}
   const CounterDesign& design() const { return *stream_.design; }
   // Ends what is left of other epochs, debits and adds a stream.
-  absl::StatusOr<StreamRow> Open(Transaction& transaction, const std::string& user) const;
+  absl::StatusOr<StreamRow> Open(Transaction& transaction, const std::string& user,
+                                 std::uint64_t epoch) const;
   absl::Status TakeStep(Transaction& transaction, StreamRow& stream, const ReportRow& row,
                         const HeldReward& reward) const;
 

@@ -8,37 +8,45 @@
 
 namespace bandana::device {
 
-void Writer::Write(std::vector<Entry> entries, const ReadTime& read_time, Answered answered) {
+std::shared_ptr<Writer::Group> Writer::Begin(std::vector<Entry> entries,
+                                             const ReadTime& read_time) {
   BANDANA_CHECK(!busy_);
   busy_ = true;
-  SealedRows& rows = tables_->rows();
-  Transaction transaction{*tables_, ledger_};
-  absl::Status failure = broken_;
-  for (auto entry = entries.begin(); failure.ok() && entry != entries.end(); ++entry) {
-    entry->status = entry->operation(transaction);
-    failure = rows.failure();
+  for (const Entry& entry : entries) {
+    if (entry.before) entry.before();
   }
+  auto group = std::make_shared<Group>();
   // A reaction alone keeps no time: when it came must not be seen.
   const bool seen =
       std::any_of(entries.begin(), entries.end(), [](const Entry& e) { return !e.reaction; });
-  if (const auto time = read_time(); failure.ok() && seen && time) tables_->KeepTime(*time);
-  if (failure.ok()) {
-    tables_->SavePosition();
-    failure = rows.failure();
-  }
-  if (!failure.ok()) return Finish(entries, answered, std::move(failure));
-  struct Open {
-    std::vector<Entry> entries;
-    Answered answered;
-    bool is_answered = false;
-  };
-  const auto open = std::make_shared<Open>(Open{std::move(entries), std::move(answered)});
-  rows.Commit([this, open](const absl::Status& committed) {
-    if (!std::exchange(open->is_answered, true)) Finish(open->entries, open->answered, committed);
-  });
+  if (seen) group->time = read_time();
+  group->entries = std::move(entries);
+  group->failure = broken_;
+  return group;
 }
 
-void Writer::Finish(std::vector<Entry>& entries, const Answered& answered, absl::Status failure) {
+void Writer::Run(Group& group) {
+  if (!group.failure.ok()) return;
+  const SealedRows& rows = tables_->rows();
+  Transaction transaction{*tables_, ledger_, group.after};
+  for (Entry& entry : group.entries) {
+    entry.status = entry.operation(transaction);
+    if (!rows.failure().ok()) break;
+  }
+  if (rows.failure().ok() && group.time) tables_->KeepTime(*group.time);
+  if (rows.failure().ok()) tables_->SavePosition();
+  group.failure = rows.failure();
+}
+
+void Writer::Commit(const std::shared_ptr<Group>& group, Answered answered) {
+  if (!group->failure.ok()) return Finish(*group, answered, group->failure);
+  tables_->rows().Commit(
+      [this, group, answered = std::move(answered)](const absl::Status& committed) {
+        if (!std::exchange(group->is_answered, true)) Finish(*group, answered, committed);
+      });
+}
+
+void Writer::Finish(Group& group, const Answered& answered, absl::Status failure) {
   if (failure.ok()) {
     ledger_.Committed();
   } else {
@@ -50,7 +58,8 @@ void Writer::Finish(std::vector<Entry>& entries, const Answered& answered, absl:
   }
   busy_ = false;
   answered(failure.ok());
-  for (Entry& entry : entries) {
+  for (const auto& task : group.after) task();
+  for (Entry& entry : group.entries) {
     if (entry.committed) entry.committed(failure.ok() ? std::move(entry.status) : failure);
   }
 }

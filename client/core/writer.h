@@ -14,25 +14,39 @@
 
 namespace bandana::device {
 
-// The objects that an operation may touch.
+// The objects that an operation may touch. The rest of the core may change while it runs.
 struct Transaction {
   Tables& tables;
   Ledger& ledger;
+  // Tasks that run inside the core once the transaction has ended.
+  std::vector<std::function<void()>>& after;
 };
 
 // A status that an operation returns is its own affair (a refusal); failures of the rows roll the
-// transaction back and reach `committed` of all operations in it. Threads: not thread-safe.
+// transaction back and reach `committed` of all operations in it. Threads: one at a time, and all
+// but Run inside the core.
 class Writer {
  public:
   using Operation = std::function<absl::Status(Transaction&)>;
   using Committed = std::function<void(absl::Status)>;
   struct Entry {
+    // Reads what the operation must know of the core, when its transaction begins; may be null.
+    std::function<void()> before;
     Operation operation;
-    Committed committed;  // may be null
-    absl::Status status;
+    Committed committed;    // may be null
     bool reaction = false;  // must leave no trace of when it came
+    bool lazy = false;      // may be lost in a crash
+    absl::Status status;
   };
-  // After the operations, before the commit.
+  // Operations of one transaction.
+  struct Group {
+    std::vector<Entry> entries;
+    std::optional<DeviceTime> time;  // when it began; none: it keeps none
+    absl::Status failure;
+    std::vector<std::function<void()>> after;
+    bool is_answered = false;
+  };
+  // After `before` of all entries.
   using ReadTime = std::function<std::optional<DeviceTime>()>;
   // Hears of the commit before its operations do.
   using Answered = std::function<void(bool durable)>;
@@ -44,12 +58,16 @@ class Writer {
   // A commit was not answered yet.
   bool busy() const { return busy_; }
 
-  // Runs the operations in one transaction and commits it. Requires !busy(). An answer counts once:
-  // what a host says of a commit after its first word is ignored. The writer outlives the answer.
-  void Write(std::vector<Entry> entries, const ReadTime& read_time, Answered answered);
+  // Begins a transaction. Requires !busy(). Run and Commit follow, once each.
+  std::shared_ptr<Group> Begin(std::vector<Entry> entries, const ReadTime& read_time);
+  // Runs the operations. May run outside of the core, while others are inside.
+  void Run(Group& group);
+  // Commits, or rolls back what failed. An answer counts once: what a host says of a commit after
+  // its first word is ignored. The writer outlives the answer.
+  void Commit(const std::shared_ptr<Group>& group, Answered answered);
 
  private:
-  void Finish(std::vector<Entry>& entries, const Answered& answered, absl::Status failure);
+  void Finish(Group& group, const Answered& answered, absl::Status failure);
 
   std::unique_ptr<Tables> tables_;
   Ledger ledger_;

@@ -117,6 +117,7 @@ TEST_F(LedgerTest, SingleDebitsStopAtTheBound) {
   EXPECT_THAT(ledger_.Debit(*tables_, AccountOf(2), 1), IsOk());
   EXPECT_FALSE(ledger_.Exhausted("m", "u"));
   EXPECT_THAT(ledger_.Debit(*tables_, AccountOf(2), 1), IsOk());
+  ledger_.Committed();
   EXPECT_TRUE(ledger_.Exhausted("m", "u"));
   EXPECT_THAT(ledger_.Debit(*tables_, AccountOf(2), 1),
               StatusIs(absl::StatusCode::kFailedPrecondition));
@@ -135,6 +136,7 @@ TEST_F(LedgerTest, SeveralEventsAreDebitedTogetherOrNotAtAll) {
   EXPECT_EQ(Debited(), 3);
   EXPECT_FALSE(ledger_.Exhausted("m", "u"));
   EXPECT_THAT(ledger_.Debit(*tables_, AccountOf(5), 2), IsOk());
+  ledger_.Committed();
   EXPECT_TRUE(ledger_.Exhausted("m", "u"));
   EXPECT_THAT(ledger_.MayDebit(*tables_, AccountOf(5), 1),
               StatusIs(absl::StatusCode::kFailedPrecondition, "the user's events are used up"));
@@ -144,6 +146,7 @@ TEST_F(LedgerTest, StartMarksUsersWithoutEvents) {
   tables_->Debit({.policy = policy_, .user = "spent", .events = 5});
   tables_->Debit({.policy = policy_, .user = "left", .events = 4});
   ledger_.MarkExhausted(*tables_, "m", 5);
+  ledger_.Committed();
   EXPECT_TRUE(ledger_.Exhausted("m", "spent"));
   EXPECT_FALSE(ledger_.Exhausted("m", "left"));
 }

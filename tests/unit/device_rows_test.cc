@@ -47,9 +47,12 @@ class WriterTest : public ::testing::Test {
     entries.push_back({.operation = operation, .committed = [this](const absl::Status& status) {
                          heard_.push_back(status.code());
                        }});
-    writer_->Write(
-        std::move(entries), [] { return std::nullopt; },
-        [this](bool durable) { durable_.push_back(durable); });
+    Write(std::move(entries));
+  }
+  void Write(std::vector<Writer::Entry> entries) {
+    const auto group = writer_->Begin(std::move(entries), [] { return std::nullopt; });
+    writer_->Run(*group);
+    writer_->Commit(group, [this](bool durable) { durable_.push_back(durable); });
   }
   void Debit(std::uint64_t events) {
     Write([events](Transaction& transaction) {
@@ -113,6 +116,50 @@ TEST_F(WriterTest, NothingIsGrantedBeforeTheCommitIsAnswered) {
   rows_->answer(absl::OkStatus());
   EXPECT_FALSE(writer_->busy());
   EXPECT_THAT(heard_, ElementsAre(absl::StatusCode::kOk));
+}
+
+// Operations may run while others are in the core: what they read of it they read before, and what
+// they do to it waits.
+TEST_F(WriterTest, AnOperationTouchesTheCoreBeforeAndAfterIt) {
+  Open(MemoryRows::NewStore('i'));
+  Start();
+  std::string order;
+  std::vector<Writer::Entry> entries;
+  entries.push_back({.before = [&order] { order += "before "; },
+                     .operation =
+                         [&order](Transaction& transaction) {
+                           order += "operation ";
+                           transaction.after.emplace_back([&order] { order += "after "; });
+                           return absl::OkStatus();
+                         },
+                     .committed = [&order](const absl::Status&) { order += "committed"; }});
+  const auto group = writer_->Begin(std::move(entries), [] { return std::nullopt; });
+  EXPECT_EQ(order, "before ");
+  writer_->Run(*group);
+  EXPECT_EQ(order, "before operation ");
+  writer_->Commit(group, [&order](bool) { order += "durable "; });
+  EXPECT_EQ(order, "before operation durable after committed");
+}
+
+TEST_F(WriterTest, AUserIsExhaustedOnceTheDebitStands) {
+  Open(MemoryRows::NewStore('i'));
+  Start();
+  Write([](Transaction& transaction) {
+    transaction.tables.AddPolicy({.model = "m", .hash = "h"});
+    return absl::OkStatus();
+  });
+  const auto debit_all = [](Transaction& transaction) {
+    return transaction.ledger.Debit(transaction.tables,
+                                    {.model = "m", .policy = 1, .user = "u", .events_max = 2}, 2);
+  };
+  rows_->commits = MemoryRows::Commits::kFail;
+  Write(debit_all);
+  EXPECT_FALSE(writer_->ledger().Exhausted("m", "u"));
+  rows_->commits = MemoryRows::Commits::kUnanswered;
+  Write(debit_all);
+  EXPECT_FALSE(writer_->ledger().Exhausted("m", "u"));
+  rows_->answer(absl::OkStatus());
+  EXPECT_TRUE(writer_->ledger().Exhausted("m", "u"));
 }
 
 TEST_F(WriterTest, OnlyTheFirstAnswerToACommitCounts) {

@@ -17,9 +17,18 @@ struct Reporter::Call {
   Queued queued;
   Done done;
   bool has_slot = false;
+  View view;
   Release step = Release::kAlreadyDrawn;
   OutboundReport outbound;
   StreamId stream = 0;  // counters
+};
+
+struct Reporter::Activation {
+  Deferral deferral;
+  WindowTimes times;
+  ReportRow row;
+  View view;
+  bool opened = false;
 };
 
 void Reporter::Start(int adopted, const std::map<StreamId, int>& waiting) {
@@ -33,7 +42,7 @@ void Reporter::Start(int adopted, const std::map<StreamId, int>& waiting) {
   }
 }
 
-ReportRow Reporter::RowOf(const Handle& decision) const {
+ReportRow Reporter::RowOf(const Handle& decision, std::uint64_t epoch) const {
   ReportRow row;
   row.number = decision.number;
   row.policy = options_.policy;
@@ -42,7 +51,7 @@ ReportRow Reporter::RowOf(const Handle& decision) const {
   row.token = decision.token;
   row.features = decision.features;
   ShowArm(decision.shown, decision.ranks, options_.dimension, row);
-  row.opening.epoch = decision.deferral ? decision.deferral->epoch : services_.epoch->value();
+  row.opening.epoch = decision.deferral ? decision.deferral->epoch : epoch;
   if (const auto window = WindowOf(decision.windows, decision.shown)) {
     AppendWindow(*window, row.opening.window);
   }
@@ -57,7 +66,7 @@ absl::Status Reporter::Reserve(int events) {
 }
 
 ReportRow Reporter::OpenRowOf(const Handle& decision, const WindowTimes& times) const {
-  ReportRow row = RowOf(decision);
+  ReportRow row = RowOf(decision, services_.epoch->value());
   row.state = ReportState::kOpen;
   row.wake_at = row.due_at = times.leave;
   row.opening.close = times.close;
@@ -99,9 +108,10 @@ void Reporter::Defer(Handle& decision) const {
   decision.deferral = {.decided = services_.clock->Now(), .epoch = services_.epoch->value()};
 }
 
-absl::Status Reporter::MayActivate(const Deferral& deferral, const WindowTimes& times) const {
-  BANDANA_RETURN_IF_ERROR(services_.pending->refusal());
-  if (deferral.epoch != services_.epoch->value()) {
+absl::Status Reporter::MayActivate(const View& view, const Deferral& deferral,
+                                   const WindowTimes& times) const {
+  BANDANA_RETURN_IF_ERROR(view.refusal);
+  if (deferral.epoch != view.epoch) {
     return FailedPrecondition("the model is in another epoch than it was at the decision");
   }
   // With the longest jitter: whether a decision can be activated follows from its age alone.
@@ -117,32 +127,32 @@ void Reporter::Activate(const Handle& decision, Queued activated) {
   const WindowTimes times =
       ScheduleWindow(services_.clock->Now(), *options_.window, SystemBits().NextWord().value_or(0));
   if (absl::Status reserved = Reserve(1); !reserved.ok()) return activated(std::move(reserved));
-  auto row = std::make_shared<ReportRow>(OpenRowOf(decision, times));
-  auto opened = std::make_shared<bool>(false);
-  services_.journal->Enqueue(
-      [this, row, opened, times,
-       deferral = *decision.deferral](Transaction& transaction) -> absl::Status {
-        Tables& tables = transaction.tables;
-        if (tables.reports().Find(row->number)) return absl::OkStatus();  // a repeat
-        if (const auto before = ReleasedBefore(tables, row->number)) {
-          if (*before == Release::kAlreadyDrawn) return absl::OkStatus();
-          return FailedPrecondition("the decision is too old to be activated: it is forgotten");
-        }
-        BANDANA_RETURN_IF_ERROR(MayActivate(deferral, times));
-        BANDANA_RETURN_IF_ERROR(services_.mechanism->Debit(transaction, row->user, 1));
-        tables.reports().Put(*row);
-        *opened = true;
-        return absl::OkStatus();
-      },
-      [this, opened, due = times.leave,
-       activated = std::move(activated)](const absl::Status& status) {
-        if (status.ok() && *opened) {
-          services_.timer->Expect(due);
-        } else {
-          CancelReservation(1);
-        }
-        activated(status);
-      });
+  auto it = std::make_shared<Activation>(Activation{
+      .deferral = *decision.deferral, .times = times, .row = OpenRowOf(decision, times)});
+  services_.journal->Push(
+      {.before = [this, it] { it->view = Look(/*seen=*/true); },
+       .operation = [this, it](Transaction& transaction) -> absl::Status {
+         Tables& tables = transaction.tables;
+         if (tables.reports().Find(it->row.number)) return absl::OkStatus();  // a repeat
+         if (const auto before = ReleasedBefore(tables, it->row.number)) {
+           if (*before == Release::kAlreadyDrawn) return absl::OkStatus();
+           return FailedPrecondition("the decision is too old to be activated: it is forgotten");
+         }
+         BANDANA_RETURN_IF_ERROR(MayActivate(it->view, it->deferral, it->times));
+         BANDANA_RETURN_IF_ERROR(services_.mechanism->Debit(transaction, it->row.user, 1));
+         tables.reports().Put(it->row);
+         it->opened = true;
+         return absl::OkStatus();
+       },
+       .committed =
+           [this, it, activated = std::move(activated)](const absl::Status& status) {
+             if (status.ok() && it->opened) {
+               services_.timer->Expect(it->times.leave);
+             } else {
+               CancelReservation(1);
+             }
+             activated(status);
+           }});
 }
 
 void Reporter::Report(Handle handle, std::optional<double> reward, Queued queued, Done done) {
@@ -174,33 +184,42 @@ void Reporter::Report(Handle handle, std::optional<double> reward, Queued queued
   });
 }
 
+Reporter::View Reporter::Look(bool seen) const {
+  const MonotoneClock& clock = *services_.clock;
+  return {.now = seen ? clock.Now() : clock.Peek(),
+          .epoch = services_.epoch->value(),
+          .refusal = services_.pending->refusal()};
+}
+
 void Reporter::EnqueueDraw(const CallPtr& call) {
-  auto take = [this, call](Transaction& transaction) -> absl::Status {
-    BANDANA_ASSIGN_OR_RETURN(call->step, Take(transaction, *call));
-    return absl::OkStatus();
-  };
-  auto drawn = [this, call](const absl::Status& status) { OnDrawn(call, status); };
-  if (has_window()) return services_.journal->EnqueueReaction(std::move(take), std::move(drawn));
-  services_.journal->Enqueue(std::move(take), std::move(drawn));
+  services_.journal->Push(
+      {.before = [this, call] { call->view = Look(/*seen=*/!has_window()); },
+       .operation = [this, call](Transaction& transaction) -> absl::Status {
+         BANDANA_ASSIGN_OR_RETURN(call->step, Take(transaction, *call));
+         return absl::OkStatus();
+       },
+       .committed = [this, call](const absl::Status& status) { OnDrawn(call, status); },
+       .reaction = has_window()});
 }
 
 absl::StatusOr<Release> Reporter::Take(Transaction& transaction, Call& call) {
   // Asked again here: the model may have changed while the call waited for a place.
-  BANDANA_RETURN_IF_ERROR(services_.pending->refusal());
+  BANDANA_RETURN_IF_ERROR(call.view.refusal);
   if (has_window()) return HoldInWindow(transaction, call);
   return DrawAtOnce(transaction, call);
 }
 
 absl::StatusOr<Release> Reporter::DrawAtOnce(Transaction& transaction, Call& call) {
-  const absl::Time now = services_.clock->Now();
-  ReportRow row = RowOf(call.handle);
+  const auto& [now, epoch, refusal] = call.view;
+  ReportRow row = RowOf(call.handle, epoch);
   row.state = ReportState::kOutbound;
   row.wake_at = row.due_at = now;
-  BANDANA_ASSIGN_OR_RETURN(
-      const Release step,
-      services_.mechanism->Release(
-          transaction, row, call.held,
-          {.payment = Payment::kBlock, .now = now, .forget_at = now + options_.remember}));
+  BANDANA_ASSIGN_OR_RETURN(const Release step,
+                           services_.mechanism->Release(transaction, row, call.held,
+                                                        {.payment = Payment::kBlock,
+                                                         .epoch = epoch,
+                                                         .now = now,
+                                                         .forget_at = now + options_.remember}));
   if (step != Release::kDone) return step;
   transaction.tables.ForgetDrawnAround(row.number, now);
   call.stream = row.stream;
@@ -218,7 +237,7 @@ absl::StatusOr<Release> Reporter::HoldInWindow(Transaction& transaction, Call& c
   if (!row) return Release::kTooLate;
   if (row->state != ReportState::kOpen || row->opening.reacted) return Release::kAlreadyDrawn;
   // By the clock, not by whether the timer has come to it.
-  if (services_.clock->Peek() >= row->opening.close) return Release::kTooLate;
+  if (call.view.now >= row->opening.close) return Release::kTooLate;
   // Its answer will come to the client that made the selection.
   if (row->owner != options_.owner) call.done = nullptr;
   row->opening.reacted = true;

@@ -88,16 +88,26 @@ class Reporter {
 
  private:
   struct Call;
+  struct Activation;
+  // The core at the beginning of a transaction.
+  struct View {
+    absl::Time now;
+    std::uint64_t epoch = 0;
+    absl::Status refusal;
+  };
   // Errors: FAILED_PRECONDITION the model has gone into another epoch; or the report would come
   // when the server takes it no longer.
-  absl::Status MayActivate(const Deferral& deferral, const WindowTimes& times) const;
+  absl::Status MayActivate(const View& view, const Deferral& deferral,
+                           const WindowTimes& times) const;
   using CallPtr = std::shared_ptr<Call>;
 
   // The row of a decision, with all that is public of its report. A deferred decision has the epoch
-  // that it was made in.
-  ReportRow RowOf(const Handle& decision) const;
+  // that it was made in, any other one `epoch`.
+  ReportRow RowOf(const Handle& decision, std::uint64_t epoch) const;
   // As above for a decision whose window is open.
   ReportRow OpenRowOf(const Handle& decision, const WindowTimes& times) const;
+  // A moment that must not be seen leaves no trace in the clock.
+  View Look(bool seen) const;
   void EnqueueDraw(const CallPtr& call);
   absl::StatusOr<Release> Take(Transaction& transaction, Call& call);
   absl::StatusOr<Release> DrawAtOnce(Transaction& transaction, Call& call);

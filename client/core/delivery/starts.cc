@@ -10,25 +10,28 @@ void Starts::Begin(bool has_model) {
   if (std::exchange(running_, true)) return;
   services_.gate->Begin();
   struct Look {
+    absl::Time now;
     std::vector<DecisionNumber> overtaken;
     bool may_send = false;
   };
   auto look = std::make_shared<Look>();
-  services_.journal->Enqueue(
-      [this, look](Transaction& transaction) {
-        const absl::Time now = services_.clock->Now();
-        look->overtaken = DropOvertaken(transaction.tables, now);
-        look->may_send = !transaction.tables.reports().IsAnyOpen(now);
-        if (look->may_send) transaction.tables.reports().ReadyAgain(options_.owner);
-        return absl::OkStatus();
-      },
-      [this, look, has_model](const absl::Status& status) {
-        if (!status.ok()) return End();
-        Settle(look->overtaken);
-        if (!look->may_send) return End();
-        if (has_model) return Deliver();
-        services_.model->AskAgain([this](bool answered) { answered ? Deliver() : End(); });
-      });
+  services_.journal->Push(
+      {.before = [this, look] { look->now = services_.clock->Now(); },
+       .operation =
+           [this, look](Transaction& transaction) {
+             look->overtaken = DropOvertaken(transaction.tables, look->now);
+             look->may_send = !transaction.tables.reports().IsAnyOpen(look->now);
+             if (look->may_send) transaction.tables.reports().ReadyAgain(options_.owner);
+             return absl::OkStatus();
+           },
+       .committed =
+           [this, look, has_model](const absl::Status& status) {
+             if (!status.ok()) return End();
+             Settle(look->overtaken);
+             if (!look->may_send) return End();
+             if (has_model) return Deliver();
+             services_.model->AskAgain([this](bool answered) { answered ? Deliver() : End(); });
+           }});
 }
 
 // One transaction can drop them all: there are no more than places in the queue.
@@ -69,16 +72,19 @@ void Starts::End() {
 
 void Starts::BeforeSelection(std::function<void()> select) {
   services_.gate->Pass(options_.owner, [this, select = std::move(select)] {
+    auto now = std::make_shared<absl::Time>();
     auto overtaken = std::make_shared<std::vector<DecisionNumber>>();
-    services_.journal->Enqueue(
-        [this, overtaken](Transaction& transaction) {
-          *overtaken = DropOvertaken(transaction.tables, services_.clock->Now());
-          return absl::OkStatus();
-        },
-        [this, overtaken, select](const absl::Status& status) {
-          if (status.ok()) Settle(*overtaken);
-          select();
-        });
+    services_.journal->Push({.before = [this, now] { *now = services_.clock->Now(); },
+                             .operation =
+                                 [this, now, overtaken](Transaction& transaction) {
+                                   *overtaken = DropOvertaken(transaction.tables, *now);
+                                   return absl::OkStatus();
+                                 },
+                             .committed =
+                                 [this, overtaken, select](const absl::Status& status) {
+                                   if (status.ok()) Settle(*overtaken);
+                                   select();
+                                 }});
   });
 }
 

@@ -14,9 +14,12 @@ constexpr absl::Duration kRetry = absl::Seconds(1);
 
 }  // namespace
 
-// The findings of one look.
+// One look: the core when it begins, and its findings.
 struct WindowTimer::Pulse {
   absl::Time now;
+  std::uint64_t epoch = 0;
+  bool model_changed = false;
+  bool closing = false;  // the client; the next one draws
   std::vector<OutboundReport> leaving;
   std::uint64_t defaulted = 0;
   std::vector<DecisionNumber> rejected;
@@ -52,31 +55,35 @@ void WindowTimer::Tick() {
 
 void WindowTimer::Look() {
   auto pulse = std::make_shared<Pulse>();
-  services_.journal->Enqueue(
-      [this, pulse](Transaction& transaction) {
-        pulse->now = services_.clock->Now();
-        TakeUp(transaction, *pulse);
-        DrawDue(transaction, *pulse);
-        if (options_.at_start) TakeUpSteps(transaction, *pulse);
-        pulse->next = transaction.tables.reports().NextWake(options_.owner);
-        return absl::OkStatus();
-      },
-      [this, pulse](const absl::Status& status) { Finish(*pulse, status); });
+  services_.journal->Push(
+      {.before =
+           [this, pulse] {
+             pulse->now = services_.clock->Now();
+             pulse->epoch = services_.epoch->value();
+             pulse->model_changed = services_.pending->model_changed();
+             pulse->closing = !pulse->model_changed && !services_.pending->refusal().ok();
+           },
+       .operation =
+           [this, pulse](Transaction& transaction) {
+             TakeUp(transaction, *pulse);
+             if (!pulse->closing) DrawDue(transaction, *pulse);
+             if (options_.at_start) TakeUpSteps(transaction, *pulse);
+             pulse->next = transaction.tables.reports().NextWake(options_.owner);
+             return absl::OkStatus();
+           },
+       .committed = [this, pulse](const absl::Status& status) { Finish(*pulse, status); }});
 }
 
 // In the order of their due times, and all of them alike: nothing here may ask whether there was a
 // reaction. A draw that fails holds up those behind it.
 void WindowTimer::DrawDue(Transaction& transaction, Pulse& pulse) const {
-  const bool refused = services_.pending->model_changed();
-  // The client closes: the next one draws.
-  if (!refused && !services_.pending->refusal().ok()) return;
   auto rows = transaction.tables.reports().Awake(options_.owner, ReportState::kOpen, pulse.now,
                                                  kRowsPerLook);
   if (rows.empty()) return;
   pulse.more = pulse.more || rows.size() == kRowsPerLook;
   for (ReportRow& row : rows) {
     // Under another policy there is nothing that the user's debit was for.
-    if (row.policy != options_.policy || refused) {
+    if (row.policy != options_.policy || pulse.model_changed) {
       transaction.tables.reports().Delete(row.number);
       pulse.rejected.push_back(row.number);
     } else if (!DrawOne(transaction, row, pulse)) {
@@ -90,9 +97,11 @@ bool WindowTimer::DrawOne(Transaction& transaction, ReportRow& row, Pulse& pulse
   const SecretBytes held = std::move(row.opening.held);
   const bool reacted = row.opening.reacted;
   row.state = ReportState::kOutbound;
-  const auto step = services_.mechanism->Release(
-      transaction, row, held,
-      {.payment = Payment::kDebited, .now = pulse.now, .forget_at = pulse.now + options_.remember});
+  const auto step = services_.mechanism->Release(transaction, row, held,
+                                                 {.payment = Payment::kDebited,
+                                                  .epoch = pulse.epoch,
+                                                  .now = pulse.now,
+                                                  .forget_at = pulse.now + options_.remember});
   if (step.ok() && *step == Release::kAfterCommit) {
     pulse.more = true;  // its stream is debited with this look
     return false;
@@ -122,7 +131,7 @@ bool WindowTimer::DrawOne(Transaction& transaction, ReportRow& row, Pulse& pulse
 void WindowTimer::TakeUp(Transaction& transaction, Pulse& pulse) const {
   auto rows = transaction.tables.reports().Awake(options_.owner, ReportState::kReady,
                                                  absl::InfiniteFuture(), kRowsPerLook);
-  const bool refused = options_.at_start && services_.pending->model_changed();
+  const bool refused = options_.at_start && pulse.model_changed;
   pulse.more = pulse.more || rows.size() == kRowsPerLook;
   for (ReportRow& row : rows) {
     if (refused || !options_.deliverable.contains(row.policy)) {
@@ -139,7 +148,7 @@ void WindowTimer::TakeUp(Transaction& transaction, Pulse& pulse) const {
 void WindowTimer::TakeUpSteps(Transaction& transaction, Pulse& pulse) const {
   pulse.steps.clear();
   if (pulse.more && !pulse.failed) return;  // with the last look
-  if (services_.pending->model_changed()) return;
+  if (pulse.model_changed) return;
   StreamRows& streams = transaction.tables.streams();
   for (const StreamRow& stream : streams.Of(options_.policy, {})) {
     if (stream.owner != options_.owner) continue;

@@ -40,6 +40,7 @@ class WindowTimer {
     const Clock* clock = nullptr;
     Counters* counters = nullptr;
     const EventMechanism* mechanism = nullptr;
+    const ModelEpoch* epoch = nullptr;
     // Refused: open decisions end without a report.
     PendingReports* pending = nullptr;
     Outbox* outbox = nullptr;

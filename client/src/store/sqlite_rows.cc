@@ -147,8 +147,8 @@ absl::Status SqliteRows::Usable() const {
 }
 
 absl::Status SqliteRows::Begin() {
-  if (begun_) return absl::OkStatus();
   BANDANA_RETURN_IF_ERROR(Usable());
+  if (begun_) return absl::OkStatus();
   BANDANA_RETURN_IF_ERROR(database_->Execute("BEGIN IMMEDIATE"));
   begun_ = true;
   return absl::OkStatus();
@@ -156,9 +156,6 @@ absl::Status SqliteRows::Begin() {
 
 absl::StatusOr<std::optional<Record>> SqliteRows::Get(Table table, const Record& key) {
   BANDANA_RETURN_IF_ERROR(Usable());
-  if (const auto written = written_.find({table, key}); written != written_.end()) {
-    return written->second;
-  }
   Statement& get = Of(table).get;
   Bind(get, key);
   std::optional<Record> row;
@@ -169,7 +166,7 @@ absl::StatusOr<std::optional<Record>> SqliteRows::Get(Table table, const Record&
 }
 
 absl::Status SqliteRows::Scan(Table table, const ScanRange& range, const Visit& visit) {
-  BANDANA_RETURN_IF_ERROR(Flush());
+  BANDANA_RETURN_IF_ERROR(Usable());
   BANDANA_ASSIGN_OR_RETURN(Statement* const scan, ScanStatement(table, range));
   Record cells = range.prefix;
   if (range.after) cells.emplace_back(*range.after);
@@ -182,34 +179,21 @@ absl::Status SqliteRows::Scan(Table table, const ScanRange& range, const Visit& 
   return Outcome();
 }
 
-absl::Status SqliteRows::Put(Table table, const Record& row) {
-  BANDANA_RETURN_IF_ERROR(Usable());
-  written_[{table, Record(row.begin(), row.begin() + FormOf(table).keys)}] = row;
-  return absl::OkStatus();
-}
+absl::Status SqliteRows::Put(Table table, const Record& row) { return Write(Of(table).put, row); }
 
 absl::Status SqliteRows::Erase(Table table, const Record& key) {
-  BANDANA_RETURN_IF_ERROR(Usable());
-  written_[{table, key}] = std::nullopt;
-  return absl::OkStatus();
+  return Write(Of(table).erase, key);
 }
 
-absl::Status SqliteRows::Flush() {
-  BANDANA_RETURN_IF_ERROR(Usable());
-  if (written_.empty()) return absl::OkStatus();
+absl::Status SqliteRows::Write(Statement& statement, const Record& cells) {
   BANDANA_RETURN_IF_ERROR(Begin());
-  for (const auto& [place, row] : written_) {
-    Statement& statement = row ? Of(place.first).put : Of(place.first).erase;
-    Bind(statement, row ? *row : place.second);
-    statement.Run();
-    BANDANA_RETURN_IF_ERROR(Outcome());
-  }
-  written_.clear();
-  return absl::OkStatus();
+  Bind(statement, cells);
+  statement.Run();
+  return Outcome();
 }
 
 absl::Status SqliteRows::End() {
-  BANDANA_RETURN_IF_ERROR(Flush());
+  BANDANA_RETURN_IF_ERROR(Usable());
   if (!begun_) return absl::OkStatus();
   if (upgrade_) {
     BANDANA_RETURN_IF_ERROR(
@@ -221,22 +205,11 @@ absl::Status SqliteRows::End() {
 }
 
 void SqliteRows::Commit(Committed committed) {
-  if (!deferred_) return committed(End());
-  waiting_ = std::move(committed);
-}
-
-std::optional<absl::Status> SqliteRows::FinishCommit() {
-  if (!waiting_) return std::nullopt;
-  return End();
-}
-
-void SqliteRows::AnswerCommit(const absl::Status& committed) {
-  std::exchange(waiting_, nullptr)(committed);
+  committed(ended_ ? *std::exchange(ended_, std::nullopt) : End());
 }
 
 // Also after a failed COMMIT: SQLite may or may not have rolled back by itself.
 void SqliteRows::Rollback() {
-  written_.clear();
   if (begun_) database_->Execute("ROLLBACK").IgnoreError();
   begun_ = false;
   database_->ClearFailure();

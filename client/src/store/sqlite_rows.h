@@ -13,9 +13,7 @@
 
 namespace bandana::device {
 
-// Every column of a table's form is one of the database's. Written rows wait in memory, sealed as
-// they are, until a scan or the commit: SQLite's work is part of the commit, which a host may do
-// outside of the core. Threads: not thread-safe.
+// Every column of a table's form is one of the database's. Threads: not thread-safe.
 class SqliteRows final : public Rows {
  public:
   // Prepares the statements. Makes the table of kept answers where it is missing: files of this
@@ -26,17 +24,13 @@ class SqliteRows final : public Rows {
   // The next commit makes a file of the former format one of today's.
   void UpgradeWithNextCommit() { upgrade_ = true; }
 
-  // From now on a commit waits for FinishCommit, which may take long, and AnswerCommit.
-  void DeferCommits() { deferred_ = true; }
-  // Nothing: no commit waits.
-  std::optional<absl::Status> FinishCommit();
-  void AnswerCommit(const absl::Status& committed);
+  // The work of the next Commit, which may take long; Commit then answers at once.
+  void CommitAhead() { ended_ = End(); }
 
   absl::StatusOr<std::optional<Record>> Get(Table table, const Record& key) override;
   absl::Status Scan(Table table, const ScanRange& range, const Visit& visit) override;
   absl::Status Put(Table table, const Record& row) override;
   absl::Status Erase(Table table, const Record& key) override;
-  // At once, unless DeferCommits was called.
   void Commit(Committed committed) override;
   void Rollback() override;
   void NoteErasure() override { database_->ScrubLog(); }
@@ -52,8 +46,8 @@ class SqliteRows final : public Rows {
   absl::StatusOr<Statement*> ScanStatement(Table table, const ScanRange& range);
   // Errors: the store is broken.
   absl::Status Usable() const;
-  // Gives SQLite the rows that wait.
-  absl::Status Flush();
+  // Runs a statement that writes, in a transaction.
+  absl::Status Write(Statement& statement, const Record& cells);
   // Begins a transaction unless one is open.
   absl::Status Begin();
   absl::Status End();
@@ -63,10 +57,7 @@ class SqliteRows final : public Rows {
 
   const std::unique_ptr<Database> database_;
   std::array<Statements, kTables> statements_;
-  // By table and key; nothing: erased.
-  std::map<std::pair<Table, Record>, std::optional<Record>> written_;
-  bool deferred_ = false;
-  Committed waiting_;  // for AnswerCommit
+  std::optional<absl::Status> ended_;  // by CommitAhead
   bool begun_ = false;
   bool upgrade_ = false;
 };

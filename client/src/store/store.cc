@@ -63,7 +63,6 @@ absl::StatusOr<std::shared_ptr<DeviceStore::Body>> DeviceStore::Body::Create(
   std::shared_ptr<Body> store(new Body(std::move(tables), opened, stepped));
   if (!path.empty()) BANDANA_RETURN_IF_ERROR(store->OpenAnchor(path));
   BANDANA_RETURN_IF_ERROR(store->StartRun());
-  store->rows_.DeferCommits();
   if (!stepped) store->thread_ = std::thread([body = store.get()] { body->WriterLoop(); });
   return store;
 }
@@ -127,16 +126,8 @@ absl::Status DeviceStore::Body::StartRun() {
   return database_.failure();
 }
 
-void DeviceStore::Body::Enqueue(Operation operation, Committed committed) {
-  entrance_.Enter([&] { state_.Enqueue(std::move(operation), std::move(committed)); });
-}
-
-void DeviceStore::Body::EnqueueReaction(Operation operation, Committed committed) {
-  entrance_.Enter([&] { state_.EnqueueReaction(std::move(operation), std::move(committed)); });
-}
-
-void DeviceStore::Body::EnqueueLazy(Operation operation) {
-  entrance_.Enter([&] { state_.EnqueueLazy(std::move(operation)); });
+void DeviceStore::Body::Push(Entry entry) {
+  entrance_.Enter([&] { state_.Push(std::move(entry)); });
 }
 
 absl::Status DeviceStore::Body::Run(Operation operation) {
@@ -176,13 +167,14 @@ void DeviceStore::Body::WriterLoop() {
 }
 
 bool DeviceStore::Body::Write(Lazy lazy) {
-  bool wrote = false;
-  entrance_.Enter([&] { wrote = state_.Write(lazy); });
-  // The long part: others may enter meanwhile.
-  if (const auto committed = rows_.FinishCommit()) {
-    entrance_.Enter([&] { rows_.AnswerCommit(*committed); });
-  }
-  return wrote;
+  std::shared_ptr<device::Writer::Group> group;
+  entrance_.Enter([&] { group = state_.Begin(lazy); });
+  if (group == nullptr) return false;
+  // The long part: others may be inside meanwhile.
+  state_.Run(*group);
+  if (group->failure.ok()) rows_.CommitAhead();
+  entrance_.Enter([&] { state_.Commit(group); });
+  return true;
 }
 
 void DeviceStore::Body::Tidy() {

@@ -56,9 +56,7 @@ class DeviceStore::Body final : public DeviceStore, public device::Journal {
   device::DeviceState& state() { return state_; }
 
   // As Journal, from outside of the core; `committed` runs on the writer thread, inside.
-  void Enqueue(Operation operation, Committed committed) override;
-  void EnqueueReaction(Operation operation, Committed committed) override;
-  void EnqueueLazy(Operation operation) override;
+  void Push(Entry entry) override;
   // Enqueue, and wait.
   absl::Status Run(Operation operation);
 
