@@ -84,6 +84,7 @@ inline constexpr std::int64_t kCatalogueFeaturesMax = std::int64_t{kArmsMaxMax} 
 inline constexpr int kTagsPerArmMax = 16;
 inline constexpr int kTagBytesMax = 64;
 inline constexpr int kArmNameBytesMax = 128;
+inline constexpr std::size_t kFieldsPerArmMax = 16;
 
 // Log. Appends that wait for the disk; beyond it Report answers UNAVAILABLE.
 inline constexpr int kAppendQueueMax = 16'384;

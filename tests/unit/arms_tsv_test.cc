@@ -54,7 +54,7 @@ TEST(ArmsTsvTest, MistakesNameTheirLine) {
       {"1\t-\t1 2x", "line 1: feature 2"},
       {"1\t-\t1 2\t3", "line 1: the fourth field"},
       {"1\t-\t1 2\t", "line 1: the fourth field"},
-      {"1\t-\t1 2\t-\t-\t-", "line 1: more than five fields"},
+      {"1\t-\t1 2\t-\t-\t-\t/\t-", "line 1: more than seven fields"},
       {"1\t-\t1 2\tgenre=rock,", "line 1: the groups end with a comma"},
       {"1\t-\t1 2\tgenre=", "line 1: group genre: "},
       {"1\t-\t1 2\tGenre=rock", "line 1: the name of a group"},

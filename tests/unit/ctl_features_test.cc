@@ -167,14 +167,21 @@ TEST(CtlArmsTest, NamesAreInArmsTsv) {
       arm.set_name(name);
       arm.clear_groups();
       if (group) (*arm.mutable_groups())["genre"] = "rock";
-      const auto read = ParseArmsTsv(ArmLine(arm), 1, 10);
-      ASSERT_THAT(read, IsOk()) << ArmLine(arm);
-      EXPECT_EQ((*read)[0].name, name);
-      EXPECT_EQ((*read)[0].groups.size(), group ? 1u : 0u);
+      for (const int facts : {0, 1, 2, 3}) {
+        arm.clear_fields();
+        arm.clear_available_to();
+        if ((facts & 1) != 0) (*arm.mutable_fields())["price"] = 0.1;
+        if ((facts & 2) != 0) arm.mutable_available_to()->set_seconds(1);
+        const auto read = ParseArmsTsv(ArmLine(arm), 1, 10);
+        ASSERT_THAT(read, IsOk()) << ArmLine(arm);
+        EXPECT_EQ((*read)[0].name, name);
+        EXPECT_EQ((*read)[0].groups.size(), group ? 1u : 0u);
+        EXPECT_EQ((*read)[0].facts, FactsOf(arm).value());
+      }
     }
   }
   const auto code = absl::StatusCode::kInvalidArgument;
-  EXPECT_THAT(ParseArmsTsv("7\t-\t0.5\t-\ta\tb\n", 1, 10), StatusIs(code, "more than five fields"));
+  EXPECT_THAT(ParseArmsTsv("7\t-\t0.5\t-\ta\tb\n", 1, 10), StatusIs(code, "the sixth field"));
   EXPECT_THAT(ParseArmsTsv("7\t-\t0.5\t-\t" + std::string(129, 'a') + "\n", 1, 10),
               StatusIs(code, "a name of 129 bytes"));
 }

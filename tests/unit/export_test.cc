@@ -114,6 +114,33 @@ TEST(ExportBytes, NamesOfArmsCome) {
   }
 }
 
+TEST(ExportBytes, FactsOfArmsCome) {
+  TestRng rng(12);
+  const Checkpoint state = StateOf(2, rng);
+  std::vector<CatalogueArm> arms = {
+      {.id = 1, .features = {1, 0, 0}, .tags = {"a"}, .groups = {{"kind", "x"}}, .name = "one"},
+      {.id = 2, .features = {0, 1, 0}, .tags = {}}};
+  arms[1].facts = {.fields = {{"price", 9.5}, {"stock", 0}},
+                   .available_from = absl::FromUnixMillis(5)};
+  for (const bool groups : {false, true}) {
+    const std::string bytes =
+        EncodeExport(v1::ModelConfig(), EncodeAgain(state), *CatalogueOf(arms, groups));
+    const auto view = LookAtExport(bytes);
+    ASSERT_THAT(view, IsOk());
+    EXPECT_EQ(view->version, 4u);
+    std::vector<CatalogueArm> read;
+    ASSERT_THAT(view->arms.ForEach([&](CatalogueArm arm) {
+      read.push_back(std::move(arm));
+      return absl::OkStatus();
+    }),
+                IsOk());
+    ASSERT_EQ(read.size(), 2);
+    EXPECT_EQ(read[0].name, "one");
+    EXPECT_FALSE(read[0].facts.any());
+    EXPECT_EQ(read[1].facts, arms[1].facts);
+  }
+}
+
 std::string UsersOf(int count) {
   std::string bytes;
   ByteWriter(bytes).U64(static_cast<std::uint64_t>(count));

@@ -93,6 +93,7 @@ absl::StatusOr<std::vector<v1::Arm>> ReadArms(const std::string& path, int dimen
     out.mutable_tags()->Assign(arm.tags.begin(), arm.tags.end());
     for (const auto& [name, value] : arm.groups) (*out.mutable_groups())[name] = value;
     out.set_name(arm.name);
+    FillFacts(arm.facts, out);
   }
   return arms;
 }

@@ -48,16 +48,20 @@ std::string AliasTable(const v1::ListAliasesResponse& aliases) {
 
 std::string ArmLine(const v1::Arm& arm) {
   const std::map<std::string, std::string> groups(arm.groups().begin(), arm.groups().end());
-  // A field that comes after one without content needs that one's place.
-  const std::string fourth = groups.empty() && !arm.name().empty()
-                                 ? "-"
-                                 : absl::StrJoin(groups, ",", absl::PairFormatter("="));
-  return absl::StrCat(
-      arm.id(), "\t", arm.tags().empty() ? "-" : OneLine(absl::StrJoin(arm.tags(), ",")), "\t",
+  const ArmFacts facts = FactsOf(arm).value_or(ArmFacts());
+  const auto or_none = [](std::string text) { return text.empty() ? "-" : text; };
+  std::vector<std::string> fields = {
+      absl::StrCat(arm.id()),
+      or_none(OneLine(absl::StrJoin(arm.tags(), ","))),
       absl::StrJoin(arm.features(), " ",
                     [](std::string* out, double x) { absl::StrAppendFormat(out, "%.17g", x); }),
-      fourth.empty() ? "" : "\t", OneLine(fourth), arm.name().empty() ? "" : "\t",
-      OneLine(arm.name()), "\n");
+      or_none(OneLine(absl::StrJoin(groups, ",", absl::PairFormatter("=")))),
+      or_none(OneLine(arm.name())),
+      FieldsText(facts),
+      or_none(AvailabilityText(facts))};
+  // A field without content is there only where it keeps the place of one that comes after.
+  while (fields.size() > 3 && fields.back() == "-") fields.pop_back();
+  return absl::StrCat(absl::StrJoin(fields, "\t"), "\n");
 }
 
 std::string UserLine(const v1::User& user) {

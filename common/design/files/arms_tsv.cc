@@ -76,6 +76,15 @@ absl::Status ParseGroups(std::string_view field, std::map<std::string, std::stri
   return absl::OkStatus();
 }
 
+absl::Status ParseName(std::string_view text, std::string& name) {
+  if (text.empty() || text.size() > kArmNameBytesMax) {
+    return InvalidArgument("a name of ", text.size(), " bytes, it must have 1 to ",
+                           kArmNameBytesMax, ", or be `-` for none");
+  }
+  if (text != "-") name = text;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<TsvArm> ParseLine(std::string_view line, int dimension) {
   TsvArm arm;
   if (!ParseNumber(TakeField(line, '\t'), arm.id)) {
@@ -83,20 +92,19 @@ absl::StatusOr<TsvArm> ParseLine(std::string_view line, int dimension) {
   }
   if (line.empty()) return InvalidArgument("the line needs id, tags and features, tab-separated");
   BANDANA_RETURN_IF_ERROR(ParseTags(TakeField(line, '\t'), arm.tags));
-  const bool groups = line.find('\t') != std::string_view::npos;
-  BANDANA_RETURN_IF_ERROR(ParseFeatures(TakeField(line, '\t'), dimension, arm.features));
-  if (!groups) return arm;
-  const bool name = line.find('\t') != std::string_view::npos;
-  BANDANA_RETURN_IF_ERROR(ParseGroups(TakeField(line, '\t'), arm.groups));
-  if (!name) return arm;
-  if (line.find('\t') != std::string_view::npos) {
-    return InvalidArgument("more than five fields; features are separated by spaces");
-  }
-  if (line.empty() || line.size() > kArmNameBytesMax) {
-    return InvalidArgument("a name of ", line.size(), " bytes, it must have 1 to ",
-                           kArmNameBytesMax, ", or be `-` for none");
-  }
-  if (line != "-") arm.name = line;
+  bool more = line.find('\t') != std::string_view::npos;
+  // The field that comes next, where there is one.
+  const auto next = [&] {
+    more = line.find('\t') != std::string_view::npos;
+    return TakeField(line, '\t');
+  };
+  BANDANA_RETURN_IF_ERROR(ParseFeatures(next(), dimension, arm.features));
+  if (more) BANDANA_RETURN_IF_ERROR(ParseGroups(next(), arm.groups));
+  if (more) BANDANA_RETURN_IF_ERROR(ParseName(next(), arm.name));
+  if (more) BANDANA_RETURN_IF_ERROR(ParseFields(next(), arm.facts));
+  if (more) BANDANA_RETURN_IF_ERROR(ParseAvailability(next(), arm.facts));
+  if (more) return InvalidArgument("more than seven fields; features are separated by spaces");
+  BANDANA_RETURN_IF_ERROR(CheckFacts(arm.facts));
   return arm;
 }
 

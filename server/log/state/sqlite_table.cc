@@ -36,7 +36,7 @@ struct Sql {
 constexpr Sql kArmsSql = {
     .file = "arms.sqlite",
     .rows = "arms",
-    .format_max = 3,
+    .format_max = 4,
     .numbers = true,
     .schema =
         "BEGIN IMMEDIATE; PRAGMA user_version = 1;"

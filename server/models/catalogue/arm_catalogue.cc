@@ -148,7 +148,8 @@ absl::Status ArmCatalogue::LoadFile() {
                     .features = std::move(line.features),
                     .tags = std::move(line.tags),
                     .groups = std::move(line.groups),
-                    .name = std::move(line.name)});
+                    .name = std::move(line.name),
+                    .facts = std::move(line.facts)});
   }
   BANDANA_ASSIGN_OR_RETURN(arms, Check(arms));
   int added = 0;

@@ -1,6 +1,7 @@
 #include "server/models/catalogue/arm_page.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -13,7 +14,7 @@ CatalogueNames::CatalogueNames(const CatalogueShape& shape) {
 }
 
 std::uint64_t CatalogueNames::size() const {
-  std::uint64_t sum = tags.size() + arms.size();
+  std::uint64_t sum = tags.size() + arms.size() + fields.size();
   for (const auto& group : groups) sum += group->size();
   return sum;
 }
@@ -57,6 +58,10 @@ void ArmPage::AddFromPage(const ArmPage& page, std::uint32_t row) {
   tags_.insert(tags_.end(), tags.begin(), tags.end());
   if (has_beliefs()) SetBelief(size(), page.mean(row), page.variance_max());
   SetName(page.name(row));
+  for (const ArmColumns::Column& column : page.columns_.columns()) {
+    const double value = page.columns_.Get(column.field, row);
+    if (!std::isnan(value)) columns_.Set(column.field, size(), value);
+  }
   ids_.push_back(page.ids_[row]);
 }
 
@@ -73,7 +78,40 @@ void ArmPage::AddFromOutside(const CatalogueShape& shape, CatalogueNames& names,
   for (const std::string& tag : arm.tags) tags_.push_back(names.tags.Add(tag));
   SetName(arm.name.empty() ? ArmNames::kNone : names.arms.Add(arm.name));
   if (!arm.name.empty()) names.arms.SetHolder(names_.back(), arm.id);
+  SetFacts(arm.facts, names);
   ids_.push_back(arm.id);
+}
+
+void ArmPage::SetFacts(const ArmFacts& facts, CatalogueNames& names) {
+  const auto set = [&](std::string_view field, double value) {
+    columns_.Set(names.fields.Add(field), size(), value);
+  };
+  for (const auto& [name, value] : facts.fields) set(name, value);
+  const auto time = [&](std::string_view field, absl::Time at) {
+    set(field, static_cast<double>(absl::ToUnixMillis(at)));
+  };
+  if (facts.available_from != absl::InfinitePast()) {
+    time(CatalogueNames::kAvailableFrom, facts.available_from);
+  }
+  if (facts.available_to != absl::InfiniteFuture()) {
+    time(CatalogueNames::kAvailableTo, facts.available_to);
+  }
+}
+
+void ArmPage::ReadFacts(std::uint32_t row, const CatalogueNames& names, ArmFacts& facts) const {
+  for (const ArmColumns::Column& column : columns_.columns()) {
+    const double value = columns_.Get(column.field, row);
+    if (std::isnan(value)) continue;
+    const std::string& field = names.fields.text(column.field);
+    const auto time = [&] { return absl::FromUnixMillis(static_cast<std::int64_t>(value)); };
+    if (field == CatalogueNames::kAvailableFrom) {
+      facts.available_from = time();
+    } else if (field == CatalogueNames::kAvailableTo) {
+      facts.available_to = time();
+    } else {
+      facts.fields.emplace(field, value);
+    }
+  }
 }
 
 void ArmPage::SetName(std::uint32_t name) {
@@ -154,7 +192,8 @@ std::size_t ArmPage::bytes() const {
          names_.capacity() * sizeof names_[0] +
          (tags_.capacity() + posted_.capacity()) * sizeof tags_[0] +
          (tag_end_.capacity() + posted_end_.capacity()) * sizeof tag_end_[0] +
-         posted_rows_.capacity() + sketch_.bytes() + (has_beliefs() ? size() * sizeof(float) : 0);
+         posted_rows_.capacity() + columns_.bytes() + sketch_.bytes() +
+         (has_beliefs() ? size() * sizeof(float) : 0);
 }
 
 }  // namespace bandana::server

@@ -12,8 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "common/design/files/arm_facts.h"
 #include "common/ranking/arm_sketch.h"
 #include "common/ranking/effect_key.h"
+#include "server/models/catalogue/arm_columns.h"
 #include "server/models/catalogue/arm_names.h"
 
 namespace bandana::server {
@@ -25,6 +27,7 @@ struct CatalogueArm {
   std::vector<std::string> tags;
   std::map<std::string, std::string> groups = {};  // value by name
   std::string name = {};                           // unique in the catalogue; "": none
+  ArmFacts facts = {};
 };
 
 // The shape that all arms of a catalogue have.
@@ -43,6 +46,11 @@ struct CatalogueNames {
 
   ArmNames tags{""};
   ArmNames arms{""};
+  // Fields of facts; the ends of availability, in milliseconds since 1970, are two of them, by
+  // names that no field has.
+  static constexpr std::string_view kAvailableFrom = "available from";
+  static constexpr std::string_view kAvailableTo = "available to";
+  ArmNames fields{""};
   std::vector<std::unique_ptr<ArmNames>> groups;  // values, by group of the shape
 };
 
@@ -90,8 +98,14 @@ class ArmPage {
     return names_.empty() ? ArmNames::kNone : names_[row];
   }
   bool has_names() const { return !names_.empty(); }
-  // Distinct tags, names of arms, and values of groups.
-  std::size_t names() const { return posted_.size() + names_.size() + group_values_; }
+  // The facts of its arms, by the numbers of CatalogueNames::fields.
+  const ArmColumns& columns() const { return columns_; }
+  bool has_facts() const { return !columns_.columns().empty(); }
+  void ReadFacts(std::uint32_t row, const CatalogueNames& names, ArmFacts& facts) const;
+  // Distinct tags, names of arms, values of groups, and fields.
+  std::size_t names() const {
+    return posted_.size() + names_.size() + group_values_ + columns_.columns().size();
+  }
   // A bit for each of its tags (TagBit).
   std::uint64_t tag_bits() const { return tag_bits_; }
   static std::uint64_t TagBit(std::uint32_t tag) {
@@ -118,6 +132,7 @@ class ArmPage {
   void AddFromOutside(const CatalogueShape& shape, CatalogueNames& names, const CatalogueArm& arm);
   void PostTags();
   void SetName(std::uint32_t name);  // of the arm that comes next
+  void SetFacts(const ArmFacts& facts, CatalogueNames& names);
 
   std::size_t dimension_;
   std::size_t parts_;
@@ -134,6 +149,7 @@ class ArmPage {
   Rows posted_rows_;
   std::uint64_t tag_bits_ = 0;
   std::size_t group_values_ = 0;
+  ArmColumns columns_;
   ArmSketch sketch_;
   std::unique_ptr<std::atomic<float>[]> means_;
   mutable std::atomic<float> variance_max_ = 0;

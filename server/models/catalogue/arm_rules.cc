@@ -75,6 +75,7 @@ absl::Status CheckArm(const ArmRules& rules, CatalogueArm& arm, std::uint64_t& c
   BANDANA_RETURN_IF_ERROR(CheckTags(arm));
   BANDANA_RETURN_IF_ERROR(CheckGroups(rules, arm));
   BANDANA_RETURN_IF_ERROR(CheckName(arm));
+  BANDANA_RETURN_IF_ERROR(Annotate(CheckFacts(arm.facts), absl::StrCat("arm ", arm.id)));
   if (rules.schema != nullptr) {
     const absl::Status fits = CheckArmRow(*rules.schema, arm.features);
     if (!fits.ok()) return Annotate(fits, absl::StrCat("arm ", arm.id, ", features"));

@@ -25,9 +25,9 @@ struct ArmRules {
 
 // Checks shape, finiteness, tags (at most 16, each 1 to 64 bytes without tab, comma or line break),
 // groups (of the rules; values as CheckGroupValue says, without comma), the name (at most 128 bytes
-// without control characters), with a schema that the vector is one of an arm, and clips or
-// refuses the norm. `clipped` counts scaled arms. Errors: INVALID_ARGUMENT naming the arm's id;
-// then `arm` may be partly changed.
+// without control characters), facts (CheckFacts), with a schema that the vector is one of an arm,
+// and clips or refuses the norm. `clipped` counts scaled arms. Errors: INVALID_ARGUMENT naming the
+// arm's id; then `arm` may be partly changed.
 absl::Status CheckArm(const ArmRules& rules, CatalogueArm& arm, std::uint64_t& clipped);
 
 }  // namespace bandana::server

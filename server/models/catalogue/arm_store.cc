@@ -18,6 +18,8 @@ namespace {
 constexpr int kFormatWithGroups = 2;
 // Since format 3 it may have a name; an arm with a name has its groups before, also none.
 constexpr int kFormatWithNames = 3;
+// Since format 4 facts; an arm with facts has its groups and its name before, also none.
+constexpr int kFormatWithFacts = 4;
 
 // The least that holds these arms: former versions of the program read the smaller ones.
 int FormatOf(std::span<const CatalogueArm> arms) {
@@ -25,6 +27,7 @@ int FormatOf(std::span<const CatalogueArm> arms) {
   for (const CatalogueArm& arm : arms) {
     if (!arm.groups.empty()) format = std::max(format, kFormatWithGroups);
     if (!arm.name.empty()) format = std::max(format, kFormatWithNames);
+    if (arm.facts.any()) format = std::max(format, kFormatWithFacts);
   }
   return format;
 }
@@ -43,8 +46,8 @@ std::int64_t IdOfKey(std::string_view key) {
   return id;
 }
 
-// Features, tags, groups where there are any, the name where there is one, and the first 8 bytes of
-// SHA-256 over the id and all.
+// Features, tags, groups where there are any, the name where there is one, facts where there are
+// any, and the first 8 bytes of SHA-256 over the id and all.
 std::string EncodeArm(const CatalogueArm& arm) {
   std::string bytes;
   ByteWriter out(bytes);
@@ -53,14 +56,16 @@ std::string EncodeArm(const CatalogueArm& arm) {
   out.Doubles(arm.features);
   out.U8(static_cast<std::uint8_t>(arm.tags.size()));
   for (const std::string& tag : arm.tags) out.Block(tag);
-  if (!arm.groups.empty() || !arm.name.empty()) {
+  const bool facts = arm.facts.any();
+  if (!arm.groups.empty() || !arm.name.empty() || facts) {
     out.U8(static_cast<std::uint8_t>(arm.groups.size()));
     for (const auto& [name, value] : arm.groups) {
       out.Block(name);
       out.Block(value);
     }
   }
-  if (!arm.name.empty()) out.Block(arm.name);
+  if (!arm.name.empty() || facts) out.Block(arm.name);
+  if (facts) EncodeFacts(arm.facts, out);
   const Sha256Digest digest = Sha256Of(bytes);
   out.Fixed(std::span(digest).first(8));
   return bytes;
@@ -91,6 +96,7 @@ absl::StatusOr<CatalogueArm> DecodeArm(int format, std::string_view key, std::st
     arm.groups.emplace(name, in.Block());
   }
   if (format >= kFormatWithNames && in.ok() && in.remaining() > 0) arm.name = ToUtf8(in.Block());
+  if (format >= kFormatWithFacts && in.ok() && in.remaining() > 0) arm.facts = DecodeFacts(in);
   if (!in.Done()) return DataLoss("arm ", id, ": wrong length");
   return arm;
 }

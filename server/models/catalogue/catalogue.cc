@@ -1,6 +1,7 @@
 #include "server/models/catalogue/catalogue.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "common/base/check.h"
@@ -139,6 +140,7 @@ void Catalogue::Append(std::shared_ptr<const ArmPage> page) {
   page_names_.push_back(static_cast<std::uint32_t>(page->names()));
   names_in_pages_ += page_names_.back();
   named_pages_ += page->has_names() ? 1 : 0;
+  facts_pages_ += page->has_facts() ? 1 : 0;
   pages_.push_back(std::move(page));
 }
 
@@ -150,6 +152,7 @@ void Catalogue::AppendShared(const Catalogue& from, std::size_t i) {
   page_names_.push_back(from.page_names_[i]);
   names_in_pages_ += from.page_names_[i];
   named_pages_ += from.named_pages_ > 0 && from.pages_[i]->has_names() ? 1 : 0;
+  facts_pages_ += from.facts_pages_ > 0 && from.pages_[i]->has_facts() ? 1 : 0;
   pages_.push_back(from.pages_[i]);
 }
 
@@ -189,6 +192,7 @@ CatalogueArm Catalogue::ArmOf(const CatalogueEntry& entry) const {
     arm.groups.emplace(shape_.groups[g], names_->groups[g]->text(groups[g]));
   }
   arm.name = NameOf(entry);
+  entry.page->ReadFacts(entry.row, *names_, arm.facts);
   return arm;
 }
 
@@ -207,7 +211,43 @@ float Catalogue::ReadBeliefs(std::size_t page, std::span<float> means) const {
   return variance;
 }
 
-Catalogue::FilterNumbers Catalogue::NumbersOf(const ArmFilter& filter) const {
+bool Catalogue::FindRanges(const ArmFilter& filter, std::vector<NumberRange>& ranges) const {
+  for (const FieldRange& range : filter.where) {
+    const std::uint32_t field = names_->fields.Find(range.field);
+    if (field == ArmNames::kNone) return false;
+    ranges.push_back({.field = field, .least = range.least, .most = range.most});
+  }
+  if (!filter.available_at || facts_pages_ == 0) return true;
+  const auto now = static_cast<double>(absl::ToUnixMillis(*filter.available_at));
+  const auto add = [&](std::string_view end, NumberRange range) {
+    range.field = names_->fields.Find(end);
+    range.absent_passes = true;
+    if (range.field != ArmNames::kNone) ranges.push_back(range);
+  };
+  add(CatalogueNames::kAvailableFrom, {.most = now});
+  add(CatalogueNames::kAvailableTo, {.least = now + 1});  // whole milliseconds
+  return true;
+}
+
+std::optional<std::size_t> Catalogue::FindGroup(std::string_view group) const {
+  const auto found = std::ranges::find(shape_.groups, group);
+  if (found == shape_.groups.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - shape_.groups.begin());
+}
+
+bool Catalogue::HasField(std::string_view field) const {
+  const bool is_time =
+      field == CatalogueNames::kAvailableFrom || field == CatalogueNames::kAvailableTo;
+  return !is_time && names_->fields.Find(field) != ArmNames::kNone;
+}
+
+bool Catalogue::IsInRanges(const FilterNumbers& numbers, const CatalogueEntry& entry) const {
+  return std::ranges::all_of(numbers.ranges, [&](const NumberRange& range) {
+    return entry.page->columns().Passes(range, entry.row);
+  });
+}
+
+FilterNumbers Catalogue::NumbersOf(const ArmFilter& filter) const {
   FilterNumbers numbers;
   // Tags that no arm has: none matches where all are asked for, or one of them alone.
   const auto find = [&](const std::vector<std::string>& tags, std::vector<std::uint32_t>& out) {
@@ -221,6 +261,7 @@ Catalogue::FilterNumbers Catalogue::NumbersOf(const ArmFilter& filter) const {
   numbers.nothing =
       !find(filter.tags_all, numbers.all) || (numbers.any.empty() && !filter.tags_any.empty());
   find(filter.tags_none, numbers.none);
+  if (!FindRanges(filter, numbers.ranges)) numbers.nothing = true;
   for (const std::uint32_t tag : numbers.any) numbers.any_bits |= ArmPage::TagBit(tag);
   for (const std::uint32_t tag : numbers.all) numbers.all_bits |= ArmPage::TagBit(tag);
   numbers.excluded = filter.excluded_ids;
@@ -229,7 +270,7 @@ Catalogue::FilterNumbers Catalogue::NumbersOf(const ArmFilter& filter) const {
   }
   std::sort(numbers.excluded.begin(), numbers.excluded.end());
   numbers.everything = !numbers.nothing && filter.tags_any.empty() && filter.tags_all.empty() &&
-                       numbers.none.empty() && numbers.excluded.empty();
+                       numbers.none.empty() && numbers.excluded.empty() && numbers.ranges.empty();
   return numbers;
 }
 
@@ -253,11 +294,20 @@ void Catalogue::FindMatching(const FilterNumbers& numbers, std::size_t page,
     const std::uint32_t row = in.Find(*id);
     if (row < in.size()) matching.reset(row);
   }
-  rows.clear();
-  if (matching.none()) return;
+  std::array<std::uint8_t, ArmPage::kArmsMax> marks;
+  const std::span<std::uint8_t> used = std::span(marks).first(in.size());
   for (std::uint32_t row = 0; row < in.size(); ++row) {
-    if (matching.test(row)) rows.push_back(static_cast<std::uint8_t>(row));
+    marks[row] = static_cast<std::uint8_t>(matching.test(row));
   }
+  for (const NumberRange& range : numbers.ranges) in.columns().Keep(range, used);
+  // Without branches: which rows pass cannot be foreseen.
+  rows.resize(in.size());
+  std::size_t passed = 0;
+  for (std::uint32_t row = 0; row < in.size(); ++row) {
+    rows[passed] = static_cast<std::uint8_t>(row);
+    passed += marks[row];
+  }
+  rows.resize(passed);
 }
 
 std::optional<CatalogueEntry> Catalogue::FindName(std::string_view name) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/ranking/effect_key.h"
+#include "server/models/catalogue/arm_filter.h"
 #include "server/models/catalogue/arm_page.h"
 
 namespace bandana::server {
@@ -24,15 +25,6 @@ struct CatalogueEntry {
   std::span<const EffectKey> keys;
   const ArmPage* page = nullptr;
   std::uint32_t row = 0;
-};
-
-// Which arms of a catalogue are meant.
-struct ArmFilter {
-  std::vector<std::string> tags_any;   // with at least one of these; empty: all arms
-  std::vector<std::string> tags_all;   // and each of these
-  std::vector<std::string> tags_none;  // and none of these
-  std::vector<std::uint32_t> excluded_ids;
-  std::vector<std::string> excluded_names;
 };
 
 // Threads: immutable, but for the beliefs in its pages.
@@ -98,6 +90,16 @@ class Catalogue {
   // "" where the arm has none.
   std::string_view NameOf(const CatalogueEntry& entry) const;
   bool has_names() const { return named_pages_ > 0; }
+  // Whether any arm has facts.
+  bool has_facts() const { return facts_pages_ > 0; }
+  // Whether an arm has this field, or had it before.
+  bool HasField(std::string_view field) const;
+  // Whether the arm passes the ranges of the filter alone: neither tags nor exclusions.
+  bool IsInRanges(const FilterNumbers& numbers, const CatalogueEntry& entry) const;
+  FilterNumbers NumbersOf(const ArmFilter& filter) const;
+  // Numbers of texts: of a tag, ArmNames::kNone where no arm ever had it; of a group of the shape.
+  std::uint32_t FindTag(std::string_view tag) const { return names_->tags.Find(tag); }
+  std::optional<std::size_t> FindGroup(std::string_view group) const;
   // The values of a group of the shape.
   const ArmNames& group_values(std::size_t group) const { return *names_->groups[group]; }
   bool HasNamesOf(const Catalogue& other) const { return names_ == other.names_; }
@@ -112,18 +114,9 @@ class Catalogue {
   void Append(std::shared_ptr<const ArmPage> page);
   // Page `i` of `from`, without a look at it.
   void AppendShared(const Catalogue& from, std::size_t i);
-  // Numbers of what a filter names.
-  struct FilterNumbers {
-    std::vector<std::uint32_t> any;
-    std::vector<std::uint32_t> all;
-    std::vector<std::uint32_t> none;
-    std::vector<std::uint32_t> excluded;  // arms, ascending
-    std::uint64_t any_bits = 0;           // ArmPage::TagBit
-    std::uint64_t all_bits = 0;
-    bool everything = false;  // all arms pass
-    bool nothing = false;     // no arm does
-  };
-  FilterNumbers NumbersOf(const ArmFilter& filter) const;
+  // Appends the ranges of fields, and of times of availability. False: no arm has one of the
+  // fields.
+  bool FindRanges(const ArmFilter& filter, std::vector<NumberRange>& ranges) const;
   bool MayMatch(const FilterNumbers& numbers, std::size_t page) const;
   void FindMatching(const FilterNumbers& numbers, std::size_t page, ArmPage::Rows& rows) const;
   bool HasTooManyNames() const;
@@ -137,6 +130,7 @@ class Catalogue {
   std::vector<std::uint32_t> page_names_;              // by page
   std::uint64_t names_in_pages_ = 0;
   std::size_t named_pages_ = 0;  // that have an arm with a name
+  std::size_t facts_pages_ = 0;  // that have an arm with facts
 };
 
 }  // namespace bandana::server

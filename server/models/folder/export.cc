@@ -18,9 +18,13 @@ constexpr std::uint32_t kExportVersion = 1;
 constexpr std::uint32_t kVersionWithGroups = 2;
 // Arms have names as well. A catalogue without names keeps the forms before.
 constexpr std::uint32_t kVersionWithNames = 3;
+// Arms have facts as well. A catalogue without facts keeps the forms before.
+constexpr std::uint32_t kVersionWithFacts = 4;
 
 ExportedArmForm FormOf(std::uint32_t version) {
-  return {.groups = version >= kVersionWithGroups, .name = version >= kVersionWithNames};
+  return {.groups = version >= kVersionWithGroups,
+          .name = version >= kVersionWithNames,
+          .facts = version >= kVersionWithFacts};
 }
 
 void PutArm(ByteWriter& out, const ExportedArmForm& form, const CatalogueArm& arm) {
@@ -35,6 +39,7 @@ void PutArm(ByteWriter& out, const ExportedArmForm& form, const CatalogueArm& ar
     out.Block(value);
   }
   if (form.name) out.Block(arm.name);
+  if (form.facts) EncodeFacts(arm.facts, out);
 }
 
 absl::Status PutArms(PieceWriter& pieces, const ExportedArmForm& form, const Catalogue& catalogue) {
@@ -61,6 +66,7 @@ CatalogueArm TakeArm(ByteReader& in, const ExportedArmForm& form, int dimension)
     arm.groups.emplace(name, in.Block());
   }
   if (form.name) arm.name = in.Block();
+  if (form.facts) arm.facts = DecodeFacts(in);
   return arm;
 }
 
@@ -75,6 +81,7 @@ void PassOverArm(ByteReader& in, const ExportedArmForm& form, int dimension) {
     in.Block();
   }
   if (form.name) in.Block();
+  if (form.facts) DecodeFacts(in);
 }
 
 // A block whose length is known once it is there.
@@ -107,9 +114,10 @@ absl::Status AppendDigest(TempFile& file) {
 
 absl::Status WriteExport(const ExportSource& source, TempFile& file) {
   const bool groups = source.catalogue.parts() > 1 || source.users != nullptr;
-  const std::uint32_t version = source.catalogue.has_names() ? kVersionWithNames
-                                : groups                     ? kVersionWithGroups
-                                                             : kExportVersion;
+  const std::uint32_t version = source.catalogue.has_facts()   ? kVersionWithFacts
+                                : source.catalogue.has_names() ? kVersionWithNames
+                                : groups                       ? kVersionWithGroups
+                                                               : kExportVersion;
   const ExportedArmForm form = FormOf(version);
   PieceWriter pieces([&](std::string_view bytes) { return file.Append(bytes); });
   pieces.out().Fixed(AsBytes(kExportMagic));

@@ -18,7 +18,7 @@ namespace bandana::server {
 
 // The oldest and the newest form of exports that this version reads.
 inline constexpr std::uint32_t kExportVersionMin = 1;
-inline constexpr std::uint32_t kExportVersionMax = 3;
+inline constexpr std::uint32_t kExportVersionMax = 4;
 
 // The source of an export. Its long parts give their bytes to a sink, piece by piece.
 struct ExportSource {
@@ -39,6 +39,7 @@ std::string EncodeExport(const v1::ModelConfig& config, std::string_view checkpo
 struct ExportedArmForm {
   bool groups = false;
   bool name = false;
+  bool facts = false;
 };
 
 // The arms of an export, where its bytes are: decoded one after the other.

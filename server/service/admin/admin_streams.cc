@@ -63,11 +63,14 @@ absl::Status AppendArms(const v1::PutArmsRequest& message, HostedModel& model,
     std::vector<double> features;
     const absl::Status filled = FillFeatures(arm, model, features);
     if (!filled.ok()) return Annotate(filled, absl::StrCat("arm ", arm.id()));
+    absl::StatusOr<ArmFacts> facts = FactsOf(arm);
+    if (!facts.ok()) return Annotate(facts.status(), absl::StrCat("arm ", arm.id()));
     arms.push_back({.id = arm.id(),
                     .features = std::move(features),
                     .tags = {arm.tags().begin(), arm.tags().end()},
                     .groups = {arm.groups().begin(), arm.groups().end()},
-                    .name = arm.name()});
+                    .name = arm.name(),
+                    .facts = *std::move(facts)});
   }
   return absl::OkStatus();
 }
@@ -139,6 +142,7 @@ absl::Status WriteArms(const Catalogue& catalogue, grpc::ServerWriter<v1::Arm>& 
     message.clear_groups();
     for (const auto& [name, value] : arm.groups) (*message.mutable_groups())[name] = value;
     message.set_name(arm.name);
+    FillFacts(arm.facts, message);
     written = writer.Write(message);
     return written;
   });
