@@ -10,7 +10,7 @@
 
 namespace bandana {
 
-// Appends fields to `out`, which outlives it. Numbers of fields are in [1, 15]. Fields without
+// Appends fields to `out`, which outlives it. Numbers of fields are in [1, 2047]. Fields without
 // presence are left out when they have their default, as protobuf does.
 class WireWriter {
  public:
@@ -40,6 +40,13 @@ class WireWriter {
     Tag(field, kFixed64);
     Fixed(value);
   }
+  // A number of type fixed32 with presence.
+  void Fixed32(int field, std::uint32_t value) {
+    Tag(field, kFixed32);
+    char bytes[sizeof value];
+    std::memcpy(bytes, &value, sizeof value);
+    out_.append(bytes, sizeof bytes);
+  }
   void PackedReals(int field, std::span<const double> values) {
     if (values.empty()) return;
     Tag(field, kBlock);
@@ -62,9 +69,9 @@ class WireWriter {
   }
 
  private:
-  static constexpr int kVarint = 0, kFixed64 = 1, kBlock = 2;
+  static constexpr int kVarint = 0, kFixed64 = 1, kBlock = 2, kFixed32 = 5;
 
-  void Tag(int field, int kind) { out_ += static_cast<char>((field << 3) | kind); }
+  void Tag(int field, int kind) { Varint(static_cast<std::uint64_t>(field << 3 | kind)); }
   void Varint(std::uint64_t value) {
     for (; value >= 128; value >>= 7) out_ += static_cast<char>((value & 127) | 128);
     out_ += static_cast<char>(value);

@@ -124,7 +124,7 @@ void ArmSearch::DropBelow(double score) {
 void ArmSearch::Look(const ArmRun& run) {
   const ArmSketch& sketch = *run.sketch;
   sums_.resize(static_cast<std::size_t>(sketch.padded()));
-  const double slack = sketch.Products(mean_, sums_.data());
+  const double slack = sketch.Products(mean_, sums_.data()) + run.means_error;
   for (std::size_t a = 0; a < run.means.size(); ++a) sums_[a] += run.means[a];
   // The most that any of the arms adds to its sum.
   const double more = slack + (1 + kRounding) * WidestOf(sketch.norm_max(), run.variance_max);

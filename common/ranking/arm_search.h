@@ -18,10 +18,12 @@ namespace bandana {
 // Arms that are looked at together.
 struct ArmRun {
   const ArmSketch* sketch = nullptr;
-  // Each arm's own part: a mean, sketch->size() of them or none, and a variance from 0 to
-  // variance_max.
+  // Each arm's own part: a mean, with what else is added to its score, sketch->size() of them or
+  // none, and a variance from 0 to variance_max.
   std::span<const float> means;
   float variance_max = 0;
+  // So far each of the means may be from the true one.
+  float means_error = 0;
   // Positions in the sketch of the arms on offer, ascending; empty: all of them.
   std::span<const std::uint8_t> rows;
 };

@@ -28,9 +28,16 @@ struct Scratch {
   NodePosterior posterior;
   ArmScores scores;
   NamedFeatures named;
+  std::vector<double> boosts;
 };
 
 using Choose = absl::StatusOr<Chosen> (*)(const Offer& offer);
+
+// By scores alone where nothing else decides.
+absl::StatusOr<Chosen> RankArmsOf(const Offer& offer) {
+  const bool plain = IsPlainRanking(offer.select) && !offer.rules.any();
+  return plain ? RankByScore(offer) : RankByPolicy(offer);
+}
 
 // Models of arms: scores are the probabilities of the arms on offer, up to a factor. Where none of
 // them has any, each is as likely. Errors: INVALID_ARGUMENT an arm that is no unit vector, or twice
@@ -74,43 +81,52 @@ void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, const
 
 // Scores every arm on offer, and chooses of them.
 absl::StatusOr<Chosen> ChooseOfAll(Choose choose, const Selecting& select,
-                                   const Catalogue& catalogue, const ServedPosterior& posterior,
-                                   std::uint64_t key, Scratch& scratch) {
+                                   const CompiledRules& compiled, const Catalogue& catalogue,
+                                   const ServedPosterior& posterior, std::uint64_t key,
+                                   Scratch& scratch) {
   const PublicSpec& rules = select.model.spec().public_spec;
   const FeatureBounds bounds{.dimension = rules.dimension,
                              .l2_max = rules.feature_l2_max,
                              .reject = rules.reject_features,
                              .zero_when_not_finite = ModeOf(rules.mode).hides_contexts};
-  BANDANA_RETURN_IF_ERROR(
-      scratch.named.Load(select.request.arms(), bounds, select.arms_max, catalogue, scratch.arms));
+  BANDANA_RETURN_IF_ERROR(scratch.named.Load(select.request.arms(), bounds, select.arms_max,
+                                             compiled.offer, catalogue, scratch.arms));
   if (select.request.arms().has_inline_arms()) {
     select.model.CountVectors(scratch.arms.arms.size(), scratch.arms.clipped);
   }
   posterior.Score({.node = select.node, .keys = select.keys},
                   {.features = scratch.arms.arms, .keys = scratch.arms.keys}, scratch.posterior,
                   scratch.scores);
+  ReadBoosts(compiled, catalogue, scratch.arms, scratch.boosts);
+  for (std::size_t i = 0; i < scratch.boosts.size(); ++i) {
+    scratch.scores.scores[i] += scratch.boosts[i];
+  }
   return choose({.select = select,
                  .posterior = posterior,
                  .arms = scratch.arms,
                  .scores = scratch.scores,
                  .scratch = scratch.posterior,
-                 .key = key});
+                 .key = key,
+                 .boosts = scratch.boosts,
+                 .rules = ListRulesFor(compiled, catalogue, scratch.arms)});
 }
 
 // As a ranking of all, where a search finds the best: they fill the scratch, in order.
-std::optional<Chosen> SearchBest(const Selecting& select, const Catalogue& catalogue,
-                                 const ServedPosterior& posterior, std::uint64_t key,
-                                 Scratch& scratch) {
+std::optional<Chosen> SearchBest(const Selecting& select, const CompiledRules& compiled,
+                                 const Catalogue& catalogue, const ServedPosterior& posterior,
+                                 std::uint64_t key, Scratch& scratch) {
+  if (!IsPlainRanking(select) || !compiled.plain_list()) return std::nullopt;
   const v1::ArmSet& arms = select.request.arms();
-  if (!IsForSearch(arms, select.arms_max, catalogue)) return std::nullopt;
-  const ArmFilter filter = FilterOf(arms.catalogue_query());
+  if (!IsForSearch(arms, select.arms_max, catalogue, compiled.offer)) return std::nullopt;
+  const ArmFilter filter = FilterOf(arms.catalogue_query(), compiled.offer);
   const auto found = SearchArms({.filter = filter,
                                  .named = scratch.named,
                                  .catalogue = catalogue,
                                  .posterior = posterior,
                                  .whom = {.node = select.node, .keys = select.keys},
                                  .top_k = RanksOf(select.request),
-                                 .tie_key = key},
+                                 .tie_key = key,
+                                 .boosts = compiled.boosts},
                                 scratch.posterior, scratch.arms, scratch.scores);
   if (!found) return std::nullopt;
   const double share = 1.0 / static_cast<double>(std::max<std::size_t>(found->ties, 1));
@@ -125,8 +141,8 @@ std::optional<Chosen> SearchBest(const Selecting& select, const Catalogue& catal
 
 using Search = decltype(&SearchBest);
 
-std::optional<Chosen> SearchNothing(const Selecting&, const Catalogue&, const ServedPosterior&,
-                                    std::uint64_t, Scratch&) {
+std::optional<Chosen> SearchNothing(const Selecting&, const CompiledRules&, const Catalogue&,
+                                    const ServedPosterior&, std::uint64_t, Scratch&) {
   return std::nullopt;
 }
 
@@ -141,10 +157,12 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
   std::uint64_t key = 0;
   std::memcpy(&key, decision.id.data(), sizeof key);
   BANDANA_RETURN_IF_ERROR(scratch.named.Begin(rules, select.request));
-  std::optional<Chosen> found = search(select, *catalogue, *posterior, key, scratch);
+  BANDANA_ASSIGN_OR_RETURN(const CompiledRules compiled,
+                           CompileRules(select.request, *catalogue, select.now));
+  std::optional<Chosen> found = search(select, compiled, *catalogue, *posterior, key, scratch);
   if (!found) {
-    BANDANA_ASSIGN_OR_RETURN(found,
-                             ChooseOfAll(choose, select, *catalogue, *posterior, key, scratch));
+    BANDANA_ASSIGN_OR_RETURN(
+        found, ChooseOfAll(choose, select, compiled, *catalogue, *posterior, key, scratch));
   }
   const Chosen& chosen = *found;
   const std::vector<int>& ranking = chosen.ranking;
@@ -192,9 +210,7 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
 }  // namespace
 
 absl::Status RankArms(const Selecting& select, Decision& decision, v1::SelectResponse& response) {
-  return IsPlainRanking(select)
-             ? ChooseArms(SearchBest, RankByScore, select, decision, response)
-             : ChooseArms(SearchNothing, RankByPolicy, select, decision, response);
+  return ChooseArms(SearchBest, RankArmsOf, select, decision, response);
 }
 
 absl::Status DrawArms(const Selecting& select, Decision& decision, v1::SelectResponse& response) {

@@ -104,8 +104,22 @@ void Prefetch(const CatalogueEntry& arm) {
   __builtin_prefetch(row + arm.features.size() - 1);
 }
 
-absl::Status LoadNames(const v1::CatalogueArms& arms, int arms_max, const Catalogue& catalogue,
-                       ArmBlock& block) {
+// Adds the arm where it is on offer. `position`: of the request. Positions are kept once one is
+// not.
+void AddOnOffer(const CatalogueEntry& arm, int position, const FilterNumbers& offer,
+                const Catalogue& catalogue, ArmBlock& block) {
+  if (!catalogue.IsInRanges(offer, arm)) {
+    for (int i = 0; !block.left_out && i < position; ++i) block.positions.push_back(i);
+    block.left_out = true;
+    return;
+  }
+  if (block.left_out) block.positions.push_back(position);
+  Prefetch(arm);
+  AddArm(arm, block);
+}
+
+absl::Status LoadNames(const v1::CatalogueArms& arms, int arms_max, const FilterNumbers& offer,
+                       const Catalogue& catalogue, ArmBlock& block) {
   if (arms.names_size() > arms_max) {
     return TooMany(static_cast<std::size_t>(arms.names_size()), arms_max);
   }
@@ -115,36 +129,69 @@ absl::Status LoadNames(const v1::CatalogueArms& arms, int arms_max, const Catalo
       return NotFound("arms.catalogue_arms.names[", i, "]: the model's catalogue has no arm ",
                       ShowText(arms.names(i)));
     }
-    Prefetch(*arm);
-    AddArm(*arm, block);
+    AddOnOffer(*arm, i, offer, catalogue, block);
   }
   return absl::OkStatus();
 }
 
-absl::Status LoadIds(const v1::CatalogueArms& arms, int arms_max, const Catalogue& catalogue,
-                     ArmBlock& block) {
+absl::Status LoadIds(const v1::CatalogueArms& arms, int arms_max, const FilterNumbers& offer,
+                     const Catalogue& catalogue, ArmBlock& block) {
   if (arms.ids().empty() == arms.names().empty()) {
     return InvalidArgument("arms.catalogue_arms: ids or names of at least one arm, got ",
                            arms.ids().empty() ? "neither" : "both");
   }
-  if (!arms.names().empty()) return LoadNames(arms, arms_max, catalogue, block);
+  if (!arms.names().empty()) return LoadNames(arms, arms_max, offer, catalogue, block);
   if (arms.ids_size() > arms_max)
     return TooMany(static_cast<std::size_t>(arms.ids_size()), arms_max);
-  for (const std::uint32_t id : arms.ids()) {
-    const std::optional<CatalogueEntry> arm = catalogue.Find(id);
-    if (!arm) return NotFound("arms.catalogue_arms.ids: the model's catalogue has no arm ", id);
-    Prefetch(*arm);
-    AddArm(*arm, block);
+  for (int i = 0; i < arms.ids_size(); ++i) {
+    const std::optional<CatalogueEntry> arm = catalogue.Find(arms.ids(i));
+    if (!arm) {
+      return NotFound("arms.catalogue_arms.ids: the model's catalogue has no arm ", arms.ids(i));
+    }
+    AddOnOffer(*arm, i, offer, catalogue, block);
   }
   return absl::OkStatus();
 }
 
-absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const Catalogue& catalogue,
-                       ArmBlock& block) {
+bool MatchesAny(const ArmFilter& filter, const Catalogue& catalogue) {
+  bool any = false;
+  catalogue.ForEachMatching(filter, [&](std::size_t, std::span<const std::uint8_t>) {
+    any = true;
+    return false;
+  });
+  return any;
+}
+
+// No arm is left of those that are asked for: which rule it was.
+absl::Status NoneOnOffer(std::string_view field, const ArmFilter& asked, const OfferRules& offer,
+                         const Catalogue& catalogue) {
+  ArmFilter available = asked;
+  available.available_at = offer.now;
+  if (offer.where.empty() || !MatchesAny(available, catalogue)) {
+    return NotFound(ToAbsl(field), ": no arm of those that match is available now");
+  }
+  return NotFound("rules.where: leaves no arm of those that ", ToAbsl(field), " asks for");
+}
+
+absl::Status LoadCatalogueArms(const v1::CatalogueArms& arms, int arms_max, const OfferRules& offer,
+                               const Catalogue& catalogue, ArmBlock& block) {
+  ArmFilter filter;
+  filter.where = offer.where;
+  filter.available_at = offer.now;
+  const FilterNumbers numbers = catalogue.NumbersOf(filter);
+  BANDANA_RETURN_IF_ERROR(LoadIds(arms, arms_max, numbers, catalogue, block));
+  if (!block.arms.empty()) return absl::OkStatus();
+  return NotFound(
+      "rules: leave no arm of those that arms.catalogue_arms asks for: none is "
+      "available now and passes rules.where");
+}
+
+absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const OfferRules& offer,
+                       const Catalogue& catalogue, ArmBlock& block) {
   BANDANA_RETURN_IF_ERROR(CheckQuery(query));
   bool fits = true;
   catalogue.ForEachMatching(
-      FilterOf(query), [&](std::size_t page, std::span<const std::uint8_t> rows) {
+      FilterOf(query, offer), [&](std::size_t page, std::span<const std::uint8_t> rows) {
         const std::size_t n = rows.empty() ? catalogue.pages()[page]->size() : rows.size();
         fits = block.ids.size() + n <= static_cast<std::size_t>(arms_max);
         for (std::uint32_t i = 0; i < n && fits; ++i) {
@@ -156,9 +203,11 @@ absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const Cata
     return InvalidArgument("arms.catalogue_query: matches more than the ", arms_max,
                            " arms allowed per decision");
   }
-  if (block.ids.empty())
-    return NotFound("arms.catalogue_query: no arm of the model's catalogue matches");
-  return absl::OkStatus();
+  if (!block.ids.empty()) return absl::OkStatus();
+  if (const ArmFilter asked = FilterOf(query); MatchesAny(asked, catalogue)) {
+    return NoneOnOffer("arms.catalogue_query", asked, offer, catalogue);
+  }
+  return NotFound("arms.catalogue_query: no arm of the model's catalogue matches");
 }
 
 absl::Status CheckQueryCount(std::string_view field, int found, int most) {
@@ -184,17 +233,14 @@ absl::Status CheckQuery(const v1::CatalogueQuery& query) {
   return CheckQueryCount("excluded_names", query.excluded_names_size(), kQueryExcludedMax);
 }
 
-bool IsForAll(const v1::CatalogueQuery& query) {
-  return query.tags_any().empty() && query.tags_all().empty() && query.tags_none().empty() &&
-         query.excluded_ids().empty() && query.excluded_names().empty();
-}
-
-ArmFilter FilterOf(const v1::CatalogueQuery& query) {
+ArmFilter FilterOf(const v1::CatalogueQuery& query, const OfferRules& offer) {
   return {.tags_any = {query.tags_any().begin(), query.tags_any().end()},
           .tags_all = {query.tags_all().begin(), query.tags_all().end()},
           .tags_none = {query.tags_none().begin(), query.tags_none().end()},
           .excluded_ids = {query.excluded_ids().begin(), query.excluded_ids().end()},
-          .excluded_names = {query.excluded_names().begin(), query.excluded_names().end()}};
+          .excluded_names = {query.excluded_names().begin(), query.excluded_names().end()},
+          .where = offer.where,
+          .available_at = offer.now};
 }
 
 void ArmBlock::Clear() {
@@ -203,19 +249,20 @@ void ArmBlock::Clear() {
   names.clear();
   keys.clear();
   positions.clear();
+  left_out = false;
   clipped = 0;
 }
 
 absl::Status LoadArms(const v1::ArmSet& arms, const FeatureBounds& bounds, int arms_max,
-                      const Catalogue& catalogue, ArmBlock& block) {
+                      const Catalogue& catalogue, ArmBlock& block, const OfferRules& offer) {
   block.Clear();
   switch (arms.form_case()) {
     case v1::ArmSet::kInlineArms:
       return LoadInline(arms.inline_arms(), bounds, arms_max, catalogue, block);
     case v1::ArmSet::kCatalogueArms:
-      return LoadIds(arms.catalogue_arms(), arms_max, catalogue, block);
+      return LoadCatalogueArms(arms.catalogue_arms(), arms_max, offer, catalogue, block);
     case v1::ArmSet::kCatalogueQuery:
-      return LoadQuery(arms.catalogue_query(), arms_max, catalogue, block);
+      return LoadQuery(arms.catalogue_query(), arms_max, offer, catalogue, block);
     case v1::ArmSet::kNamedArms:  // NamedFeatures::Load
     case v1::ArmSet::FORM_NOT_SET:
       break;

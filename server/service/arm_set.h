@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@ struct ArmBlock {
   std::vector<EffectKey> keys;
   // Where the arms are a choice of those on offer: n positions among these. Else empty.
   std::vector<int> positions;
+  bool left_out = false;    // of arms that were asked for by id or name, some are not on offer
   std::size_t clipped = 0;  // arms whose features were scaled to L
   // n x d vectors that are made for this decision: of named arms, of catalogue arms in a context,
   // and of inline arms where one had to be scaled.
@@ -53,17 +55,21 @@ inline constexpr int kQueryExcludedMax = 1000;
 
 void AddArm(const CatalogueEntry& arm, ArmBlock& block);
 
+// Which arms of the catalogue are on offer, of those that a request asks for.
+struct OfferRules {
+  std::vector<FieldRange> where;
+  std::optional<absl::Time> now = std::nullopt;  // none: also arms that are not available
+};
+
 // Errors: INVALID_ARGUMENT too many of something.
 absl::Status CheckQuery(const v1::CatalogueQuery& query);
-// Whether all arms pass.
-bool IsForAll(const v1::CatalogueQuery& query);
-ArmFilter FilterOf(const v1::CatalogueQuery& query);
+ArmFilter FilterOf(const v1::CatalogueQuery& query, const OfferRules& offer = {});
 
-// Fills `block` with 1 to arms_max arms. Errors: INVALID_ARGUMENT no form set, empty or too many
-// arms, a size that is not a multiple of d, ids that are not one per arm, NaN or infinite features,
-// norms above L where that is to be rejected; NOT_FOUND an unknown id, or a query that matches
-// nothing.
+// Fills `block` with 1 to arms_max arms; of the catalogue those that `offer` leaves. Errors:
+// INVALID_ARGUMENT no form set, empty or too many arms, a size that is not a multiple of d, ids
+// that are not one per arm, NaN or infinite features, norms above L where that is to be rejected;
+// NOT_FOUND an unknown id, a query that matches nothing, or an offer that leaves none.
 absl::Status LoadArms(const v1::ArmSet& arms, const FeatureBounds& bounds, int arms_max,
-                      const Catalogue& catalogue, ArmBlock& block);
+                      const Catalogue& catalogue, ArmBlock& block, const OfferRules& offer = {});
 
 }  // namespace bandana::server

@@ -15,40 +15,46 @@ namespace {
 void LookAtPages(const CatalogueSearch& search, ArmSearch& arms, std::vector<std::size_t>& pages) {
   std::array<float, ArmPage::kArmsMax> means;
   const Catalogue& catalogue = search.catalogue;
-  catalogue.ForEachMatching(
-      search.filter, [&](std::size_t page, std::span<const std::uint8_t> rows) {
-        const ArmPage& in = *catalogue.pages()[page];
-        ArmRun run;
-        run.sketch = &in.sketch();
-        run.rows = rows;
-        if (in.has_beliefs()) {
-          run.means = std::span(means).first(in.size());
-          run.variance_max = catalogue.ReadBeliefs(page, std::span(means).first(in.size()));
-        }
-        arms.Look(run);
-        pages.push_back(page);
-        return true;
-      });
+  catalogue.ForEachMatching(search.filter,
+                            [&](std::size_t page, std::span<const std::uint8_t> rows) {
+                              const ArmPage& in = *catalogue.pages()[page];
+                              ArmRun run;
+                              run.sketch = &in.sketch();
+                              run.rows = rows;
+                              const std::span<float> of_page = std::span(means).first(in.size());
+                              if (in.has_beliefs()) {
+                                run.means = of_page;
+                                run.variance_max = catalogue.ReadBeliefs(page, of_page);
+                              }
+                              if (!search.boosts.empty()) {
+                                if (!in.has_beliefs()) std::ranges::fill(of_page, 0.0f);
+                                run.means = of_page;
+                                run.means_error = AddBoosts(search.boosts, in, of_page);
+                              }
+                              arms.Look(run);
+                              pages.push_back(page);
+                              return true;
+                            });
 }
 
 }  // namespace
 
-bool IsForSearch(const v1::ArmSet& arms, int arms_max, const Catalogue& catalogue) {
+bool IsForSearch(const v1::ArmSet& arms, int arms_max, const Catalogue& catalogue,
+                 const OfferRules& offer) {
   if (!arms.has_catalogue_query() || catalogue.size() < kSearchArmsMin) return false;
   const v1::CatalogueQuery& query = arms.catalogue_query();
   if (!CheckQuery(query).ok()) return false;
-  std::size_t found = 0;
+  // All are counted only where they may be too many.
   const auto most = static_cast<std::size_t>(arms_max);
-  if (IsForAll(query)) {
-    found = static_cast<std::size_t>(catalogue.size());
-  } else {
-    catalogue.ForEachMatching(
-        FilterOf(query), [&](std::size_t page, std::span<const std::uint8_t> rows) {
-          found += rows.empty() ? catalogue.pages()[page]->size() : rows.size();
-          return found <= most;
-        });
-  }
-  return found >= kSearchArmsMin && found <= most;
+  const bool all_fit = static_cast<std::size_t>(catalogue.size()) <= most;
+  const std::size_t enough = all_fit ? std::size_t{kSearchArmsMin} : most + 1;
+  std::size_t found = 0;
+  catalogue.ForEachMatching(FilterOf(query, offer),
+                            [&](std::size_t page, std::span<const std::uint8_t> rows) {
+                              found += rows.empty() ? catalogue.pages()[page]->size() : rows.size();
+                              return found < enough;
+                            });
+  return found >= kSearchArmsMin && (all_fit || found <= most);
 }
 
 std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosterior& scratch,
@@ -71,6 +77,10 @@ std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosteri
     }
     search.named.Join(block);
     search.posterior.Score(search.whom, {.features = block.arms, .keys = block.keys}, scratch, out);
+    if (search.boosts.empty()) return;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      out.scores[i] += BoostOf(search.boosts, catalogue.At(pages[places[i].run], places[i].row));
+    }
   });
   block.Clear();
   scores.means.clear();

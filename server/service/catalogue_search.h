@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "absl/status/status.h"
 #include "bandana/v1/recommender.pb.h"
@@ -13,6 +14,7 @@
 #include "server/models/catalogue/catalogue.h"
 #include "server/service/arm_set.h"
 #include "server/service/named_features.h"
+#include "server/service/rules/compiled_rules.h"
 
 namespace bandana::server {
 
@@ -28,10 +30,12 @@ struct CatalogueSearch {
   Whom whom;
   int top_k = 1;
   std::uint64_t tie_key = 0;
+  std::span<const CompiledBoost> boosts = {};  // they are part of the scores
 };
 
 // Whether a search is worth it: the query matches many arms, and at most arms_max.
-bool IsForSearch(const v1::ArmSet& arms, int arms_max, const Catalogue& catalogue);
+bool IsForSearch(const v1::ArmSet& arms, int arms_max, const Catalogue& catalogue,
+                 const OfferRules& offer = {});
 
 struct SearchCount {
   int arms = 0;            // that the query matches

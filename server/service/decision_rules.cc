@@ -64,8 +64,12 @@ bool HasBaseline(const v1::SelectRequest& request) {
 absl::Status CheckOwnChoice(const v1::SelectRequest& request, const ModelSpec& spec) {
   const Family::Scope scope = FamilyOf(spec).scope();
   if (scope.own_choice.empty()) return absl::OkStatus();
-  const std::string_view field = request.slots() > 0 ? "slots" : "baseline";
-  if (request.slots() == 0 && !HasBaseline(request)) return absl::OkStatus();
+  const std::string_view field = request.has_rules()   ? "rules"
+                                 : request.slots() > 0 ? "slots"
+                                                       : "baseline";
+  if (!request.has_rules() && request.slots() == 0 && !HasBaseline(request)) {
+    return absl::OkStatus();
+  }
   return InvalidArgument(ToAbsl(field), ": is not for ", ToAbsl(scope.plural), ": ",
                          ToAbsl(scope.own_choice));
 }

@@ -11,8 +11,8 @@ namespace bandana::server {
 inline constexpr int kDecisionIdBytesMax = 64;
 
 // Errors: INVALID_ARGUMENT a decision id that is too long or has control characters, or that
-// anybody could guess where contexts are private; fields that exclude each other; slots, a deferral
-// or a baseline where the model's mode, family or reporting has none.
+// anybody could guess where contexts are private; fields that exclude each other; slots, a
+// deferral, rules or a baseline where the model's mode, family or reporting has none.
 absl::Status CheckDecisionFields(const v1::SelectRequest& request, const ModelSpec& spec);
 
 // Whether anything is learnt from the decision.

@@ -60,9 +60,10 @@ absl::Status NamedFeatures::Begin(const PublicSpec& rules, const v1::SelectReque
 }
 
 absl::Status NamedFeatures::Load(const v1::ArmSet& arms, const FeatureBounds& bounds, int arms_max,
-                                 const Catalogue& catalogue, ArmBlock& block) {
+                                 const OfferRules& offer, const Catalogue& catalogue,
+                                 ArmBlock& block) {
   if (arms.has_named_arms()) return LoadNamed(arms.named_arms(), arms_max, catalogue, block);
-  BANDANA_RETURN_IF_ERROR(LoadArms(arms, bounds, arms_max, catalogue, block));
+  BANDANA_RETURN_IF_ERROR(LoadArms(arms, bounds, arms_max, catalogue, block, offer));
   if (!arms.has_inline_arms()) Join(block);
   return absl::OkStatus();
 }

@@ -27,7 +27,7 @@ class NamedFeatures {
   // As LoadArms, with named arms too, and with the context in the vectors of catalogue arms. More
   // errors: INVALID_ARGUMENT ids of named arms that are empty, too long or not unique.
   absl::Status Load(const v1::ArmSet& arms, const FeatureBounds& bounds, int arms_max,
-                    const Catalogue& catalogue, ArmBlock& block);
+                    const OfferRules& offer, const Catalogue& catalogue, ArmBlock& block);
 
   // Puts the context into arms of the catalogue, whose vectors are then in `block.scaled`.
   void Join(ArmBlock& block) const;

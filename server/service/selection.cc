@@ -120,7 +120,7 @@ absl::Status Select(const ResolvedModel& to, const v1::SelectRequest& request, i
     return absl::ResourceExhaustedError(
         "user: the caller has made as many users known to the model as it may in a day");
   }
-  const Selecting select{model, request, node, keys, arms_max};
+  const Selecting select{model, request, node, keys, arms_max, now};
   thread_local std::vector<Decision> slots;
   slots.resize(1);
   Decision& decision = slots.front();

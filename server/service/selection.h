@@ -8,6 +8,7 @@
 #include "bandana/v1/recommender.pb.h"
 #include "server/models/aliases/resolved_name.h"
 #include "server/models/hosted_model.h"
+#include "server/service/rules/compiled_rules.h"
 #include "server/service/tokens/token.h"
 
 namespace bandana::server {
@@ -19,6 +20,7 @@ struct Selecting {
   int node = 0;                     // what ResolveUser says of its user
   std::span<const EffectKey> keys;  // what UserParts says
   int arms_max = 0;
+  absl::Time now;
 };
 
 // Fills in the decision's arms, given its id, and all of the response but the token.

@@ -33,5 +33,8 @@ bandana_test(NAME effects_model_test SRCS unit/effects_model_test.cc
   DEPS bandana::effects bandana::test_support Eigen3::Eigen)
 bandana_test(NAME selection_rules_test SRCS unit/selection_rules_test.cc
   DEPS bandana::ranking bandana::posterior_draws bandana::test_support)
+bandana_test(NAME list_rules_test SRCS unit/list_rules_test.cc DEPS bandana::ranking bandana::test_support)
+bandana_test(NAME list_rules_stat_test SRCS statistical/list_rules_stat_test.cc
+  DEPS bandana::ranking bandana::random bandana::test_support LABELS statistical)
 bandana_test(NAME selection_rules_stat_test SRCS statistical/selection_rules_stat_test.cc
   DEPS bandana::ranking bandana::posterior_draws bandana::test_support LABELS statistical)

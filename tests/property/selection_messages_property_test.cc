@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -40,6 +41,70 @@ class SelectionMessagesTest : public ::testing::Test {
     std::vector<std::uint32_t> ids(Below(4));
     for (std::uint32_t& id : ids) id = static_cast<std::uint32_t>(random_());
     return ids;
+  }
+
+  // Rules, and the same of protobuf.
+  SelectionRules Rules(v1::SelectionRules& message) {
+    SelectionRules rules;
+    for (std::uint64_t i = Below(3); i > 0; --i) {
+      v1::FieldRange& sent = *message.add_where();
+      FieldRange& range = rules.where.emplace_back();
+      sent.set_field(range.field = Name());
+      const auto bound = [&](std::optional<double>& own, auto set) {
+        if (Below(2) == 0) return;
+        own = Real();
+        (sent.*set)(*own);
+      };
+      bound(range.min, &v1::FieldRange::set_min);
+      bound(range.max, &v1::FieldRange::set_max);
+      bound(range.above, &v1::FieldRange::set_above);
+      bound(range.below, &v1::FieldRange::set_below);
+    }
+    for (std::uint64_t i = Below(3); i > 0; --i) {
+      v1::Boost& sent = *message.add_boosts();
+      Boost& boost = rules.boosts.emplace_back();
+      const std::string text = "x" + Name();
+      switch (Below(4)) {
+        case 0:
+          sent.set_tag(boost.tag = text);
+          break;
+        case 1:
+          boost.id = static_cast<std::uint32_t>(random_());
+          sent.set_id(*boost.id);
+          break;
+        case 2:
+          sent.set_name(boost.name = text);
+          break;
+        default:
+          sent.mutable_group()->set_name(boost.group = text);
+          sent.mutable_group()->set_value(boost.value = Name());
+      }
+      sent.set_add(boost.add = static_cast<double>(Below(100)) / 7 - 5);
+    }
+    for (std::uint64_t i = Below(3); i > 0; --i) {
+      v1::Pin& sent = *message.add_pins();
+      Pin& pin = rules.pins.emplace_back();
+      if (Below(2) == 0) {
+        pin.id = static_cast<std::uint32_t>(Below(2));
+        sent.set_id(*pin.id);
+      } else {
+        sent.set_name(pin.name = "x" + Name());
+      }
+      pin.rank = static_cast<int>(Below(100));
+      sent.set_rank(static_cast<std::uint32_t>(pin.rank));
+    }
+    for (std::uint64_t i = Below(3); i > 0; --i) {
+      v1::GroupLimit& sent = *message.add_at_most();
+      GroupLimit& limit = rules.at_most.emplace_back();
+      if (Below(2) == 0) {
+        sent.set_group(limit.group = "x" + Name());
+      } else {
+        sent.set_tag(limit.tag = "x" + Name());
+      }
+      limit.count = 1 + static_cast<int>(Below(100));
+      sent.set_count(static_cast<std::uint32_t>(limit.count));
+    }
+    return rules;
   }
 
   // Values, and the same of protobuf.
@@ -155,6 +220,13 @@ TEST_F(SelectionMessagesTest, RequestsAreThoseOfProtobuf) {
         arms.context = &context;
       }
     }
+    SelectionRules rules;
+    if (message.arms().has_catalogue_query() || message.arms().has_catalogue_arms()) {
+      v1::SelectionRules sent;
+      rules = Rules(sent);
+      arms.rules = &rules;
+      if (sent.ByteSizeLong() > 0) *message.mutable_rules() = sent;
+    }
     absl::StatusOr<SelectRequest> request;
     if (Below(2) == 0) {
       const int top_k = 1 + static_cast<int>(Below(16));
@@ -177,6 +249,25 @@ TEST_F(SelectionMessagesTest, RequestsAreThoseOfProtobuf) {
       ASSERT_EQ(bytes, message.SerializeAsString());
     }
   }
+}
+
+TEST_F(SelectionMessagesTest, RulesThatNameTwoThingsOrNoneAreRefused) {
+  const std::vector<std::uint32_t> ids = {1};
+  const auto refused = [&](const SelectionRules& rules, const std::string& message) {
+    EXPECT_THAT(MakeSelectRequest("m", 1, "u", Arms::Catalogue(ids).By(rules), 1),
+                testing::StatusIs(absl::StatusCode::kInvalidArgument, message));
+  };
+  refused({.boosts = {{.tag = "a", .id = 3}}}, "rules.boosts[0]: must name exactly one of");
+  refused({.boosts = {{.add = 1}}}, "rules.boosts[0]: must name exactly one of");
+  refused({.pins = {{.id = 3, .name = "x"}}}, "rules.pins[0]: must name exactly one of");
+  refused({.pins = {{.id = 3, .rank = -1}}}, "rules.pins[0].rank: must be at least 0, got -1");
+  refused({.at_most = {{}}}, "rules.at_most[0]: must name exactly one of group and tag, got 0");
+  refused({.at_most = {{.tag = "a", .count = 0}}}, "rules.at_most[0].count: must be at least 1");
+  const SelectionRules rules = {.where = {{.field = "price", .max = 1}}};
+  const std::vector<double> features = {1};
+  EXPECT_THAT(MakeSelectRequest("m", 1, "u", Arms::Inline(features).By(rules), 1),
+              testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                                "arms.rules are for arms of the catalogue"));
 }
 
 TEST_F(SelectionMessagesTest, RequestsOfPointsAreThoseOfProtobuf) {

@@ -49,6 +49,7 @@ inline constexpr AlphaEntry kAlphas[] = {
     {"cap_law_mean", 1e-6},
     {"dgs_noise", 1e-6},
     {"selection_rules_fit", 1e-6},
+    {"list_rules_fit", 1e-6},
     {"thompson_marginal", 1e-6},
 };
 

@@ -46,6 +46,9 @@ class FakeModel final : public server::HostedModel {
   void SetArms(std::vector<server::CatalogueArm> arms) {
     catalogue_ = server::Catalogue::Make(spec_.public_spec.dimension, std::move(arms));
   }
+  void SetCatalogue(std::shared_ptr<const server::Catalogue> catalogue) {
+    catalogue_ = std::move(catalogue);
+  }
   void SetUsers(std::map<std::string, int> users) { users_ = std::move(users); }
   void SetHealth(absl::Status health) {
     std::lock_guard lock(mutex_);

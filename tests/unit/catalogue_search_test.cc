@@ -73,6 +73,8 @@ class CatalogueSearchTest : public ::testing::Test {
     if (id % 3 == 0) arm.tags.push_back("fizz");
     if (id % 500 == 0) arm.tags.push_back("rare");
     if (id % 4 != 0) arm.groups["genre"] = "g" + std::to_string(rng_.Index(7));
+    if (id % 5 != 0) arm.facts.fields["price"] = id % 100;
+    if (id % 7 == 0) arm.facts.available_from = absl::FromUnixSeconds(id % 10);
     return arm;
   }
 
@@ -129,7 +131,9 @@ class CatalogueSearchTest : public ::testing::Test {
     catalogue_ = next;
   }
 
-  void ExpectSame(const std::vector<std::string>& tags, int top_k, std::uint64_t tie_key) {
+  void ExpectSame(const std::vector<std::string>& tags, int top_k, std::uint64_t tie_key,
+                  const server::OfferRules& offer = {},
+                  const std::vector<server::CompiledBoost>& boosts = {}) {
     const Served served(*effects_);
     const std::vector<EffectKey> user = User();
     v1::ArmSet arms;
@@ -138,22 +142,27 @@ class CatalogueSearchTest : public ::testing::Test {
     ArmBlock all;
     ArmScores scores;
     NodePosterior scratch;
-    ASSERT_THAT(server::LoadArms(arms, {.dimension = kDimension}, 1'000'000, *catalogue_, all),
-                IsOk());
+    ASSERT_THAT(
+        server::LoadArms(arms, {.dimension = kDimension}, 1'000'000, *catalogue_, all, offer),
+        IsOk());
     const Whom whom{.node = 0, .keys = user};
     served.Score(whom, {.features = all.arms, .keys = all.keys}, scratch, scores);
+    for (std::size_t i = 0; i < all.ids.size(); ++i) {
+      scores.scores[i] += server::BoostOf(boosts, *catalogue_->Find(all.ids[i]));
+    }
     const std::vector<int> expected = RankArms(scores.scores, top_k, tie_key);
 
     ArmBlock found;
     ArmScores found_scores;
-    const server::ArmFilter filter = server::FilterOf(arms.catalogue_query());
+    const server::ArmFilter filter = server::FilterOf(arms.catalogue_query(), offer);
     const auto count = server::SearchArms({.filter = filter,
                                            .named = none_,
                                            .catalogue = *catalogue_,
                                            .posterior = served,
                                            .whom = whom,
                                            .top_k = top_k,
-                                           .tie_key = tie_key},
+                                           .tie_key = tie_key,
+                                           .boosts = boosts},
                                           scratch, found, found_scores);
     ASSERT_TRUE(count);
     EXPECT_EQ(count->arms, static_cast<int>(all.arms.size()));
@@ -193,6 +202,22 @@ TEST_F(CatalogueSearchTest, FindsWhatScoringAllFinds) {
     }
     ExpectSame({"fizz"}, 10, 1);
     ExpectSame({"rare", "unknown"}, 3, 1);
+    const server::OfferRules tenth{.where = {{.field = "price", .least = 50, .most = 60}},
+                                   .now = absl::FromUnixSeconds(round % 10)};
+    ExpectSame({}, 10, 1, tenth);
+    if (round > 5) {
+      EXPECT_LT(scored_, 0.5);
+    }
+    using Boost = server::CompiledBoost;
+    const std::vector<Boost> boosts = {
+        {.of = Boost::Of::kTag, .number = catalogue_->FindTag("fizz"), .add = 0.3},
+        {.of = Boost::Of::kGroup,
+         .number = catalogue_->group_values(0).Find("g3"),
+         .group = 0,
+         .add = round % 2 == 0 ? -1e6 : 0.1},
+        {.of = Boost::Of::kArm, .number = 30, .add = 2}};
+    ExpectSame({}, 10, 1, {}, boosts);
+    ExpectSame({"fizz"}, 10, 1, tenth, boosts);
     Change();
     ExpectSame({}, 10, 1);
     if (HasFailure()) FAIL() << "round " << round;
@@ -206,6 +231,12 @@ TEST_F(CatalogueSearchTest, IsForManyArmsWithinTheLimit) {
   arms.mutable_catalogue_query();
   EXPECT_TRUE(server::IsForSearch(arms, 3000, *catalogue_));
   EXPECT_FALSE(server::IsForSearch(arms, 2999, *catalogue_));
+  const auto priced = [](double most) {
+    return server::OfferRules{.where = {{.field = "price", .most = most}}};
+  };
+  EXPECT_TRUE(server::IsForSearch(arms, 3000, *catalogue_, priced(95)));
+  EXPECT_FALSE(server::IsForSearch(arms, 3000, *catalogue_, priced(20)));
+  EXPECT_FALSE(server::IsForSearch(arms, 2100, *catalogue_, priced(95)));
   arms.mutable_catalogue_query()->add_tags_any("rare");
   EXPECT_FALSE(server::IsForSearch(arms, 1'000'000, *catalogue_));
 }

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "client/core/features.h"
+#include "client/core/selection/rules_message.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/base/utf8.h"
@@ -24,7 +25,8 @@ enum Field : int {
   kShown = 5,
   kContext = 7,
   kSlots = 11,
-  kPolicyHash = 15
+  kPolicyHash = 15,
+  kRules = 16
 };
 
 absl::Status CheckUser(std::string_view user) {
@@ -162,6 +164,11 @@ absl::StatusOr<SelectRequest> Make(const std::string& model, int dimension, std:
   writer.Number(kShown, static_cast<std::uint32_t>(ranks.shown));
   if (arms.context != nullptr) writer.Message(kContext, StructOf(*arms.context));
   writer.Number(kSlots, request.slots);
+  if (arms.rules == nullptr) return request;
+  if (!request.has_ids) {
+    return InvalidArgument("arms.rules are for arms of the catalogue, which the server ranks");
+  }
+  BANDANA_ASSIGN_OR_RETURN(request.rules, RulesMessage(*arms.rules));
   return request;
 }
 
@@ -169,7 +176,9 @@ absl::StatusOr<SelectRequest> Make(const std::string& model, int dimension, std:
 
 std::string SelectRequest::Under(std::string_view policy_hash) const {
   std::string request = bytes;
-  WireWriter(request).Bytes(kPolicyHash, policy_hash);
+  WireWriter writer(request);
+  writer.Bytes(kPolicyHash, policy_hash);
+  writer.Bytes(kRules, rules);
   return request;
 }
 

@@ -13,7 +13,8 @@ namespace bandana::device {
 
 // A request, and the facts that its answer must fit.
 struct SelectRequest {
-  std::string bytes;               // without the policy's hash
+  std::string bytes;               // without the policy's hash and what comes after it
+  std::string rules;               // v1.SelectionRules
   bool is_point = false;           // no arms
   std::int64_t arms = 0;           // on offer; of a query, which says no number, 2^31
   bool has_ids = false;            // arms of the catalogue

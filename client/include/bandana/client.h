@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "bandana/features.h"
 #include "bandana/options.h"
+#include "bandana/rules.h"
 #include "bandana/store.h"
 
 namespace bandana {
@@ -91,6 +92,13 @@ struct Arms {
     return arms;
   }
   Arms In(Features&&) const = delete;  // it must live until the call returns
+  // Those arms, of the catalogue, by these rules.
+  Arms By(const SelectionRules& selection_rules) const {
+    Arms arms = *this;
+    arms.rules = &selection_rules;
+    return arms;
+  }
+  Arms By(SelectionRules&&) const = delete;  // they must live until the call returns
 
   enum class Form { kInline, kCatalogue, kQuery, kNamed };
   std::span<const double> features;
@@ -101,6 +109,7 @@ struct Arms {
   std::span<const NamedArm> named = {};
   const ArmQuery* query = nullptr;
   const Features* context = nullptr;
+  const SelectionRules* rules = nullptr;
 };
 
 // How many arms to rank, and which of them the application shows: the one whose reward counts.

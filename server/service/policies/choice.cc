@@ -44,15 +44,35 @@ absl::Status DrawPosterior(const Offer& offer, int draws, std::vector<double>& o
                            " arms per decision, got ", n);
   }
   RealSampler sampler(BufferedBits());
-  return DrawRewards(offer.posterior, {.node = offer.select.node, .keys = offer.select.keys},
-                     {.features = offer.arms.arms, .keys = offer.arms.keys}, draws, sampler,
-                     offer.scratch, out);
+  BANDANA_RETURN_IF_ERROR(DrawRewards(
+      offer.posterior, {.node = offer.select.node, .keys = offer.select.keys},
+      {.features = offer.arms.arms, .keys = offer.arms.keys}, draws, sampler, offer.scratch, out));
+  if (offer.boosts.empty()) return absl::OkStatus();
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] += offer.boosts[i % n];
+  return absl::OkStatus();
+}
+
+// The means that a policy goes by.
+std::span<const double> MeansFor(const Offer& offer, std::vector<double>& boosted) {
+  if (offer.boosts.empty()) return offer.scores.means;
+  boosted = offer.scores.means;
+  for (std::size_t i = 0; i < boosted.size(); ++i) boosted[i] += offer.boosts[i];
+  return boosted;
 }
 
 // The arms of the caller's own choice, in order; none without a baseline.
-absl::StatusOr<std::vector<int>> BaselineOf(const v1::SelectRequest& request, std::size_t arms) {
+absl::StatusOr<std::vector<int>> BaselineOf(const v1::SelectRequest& request,
+                                            const ArmBlock& block) {
+  const std::size_t arms = block.arms.size();
   std::vector<int> own;
   const auto take = [&](std::string_view field, std::uint32_t position) -> absl::Status {
+    if (block.left_out) {
+      const auto found = std::ranges::find(block.positions, static_cast<int>(position));
+      if (found == block.positions.end()) {
+        return InvalidArgument(ToAbsl(field), ": no arm on offer has position ", position);
+      }
+      position = static_cast<std::uint32_t>(found - block.positions.begin());
+    }
     if (position >= arms) {
       return InvalidArgument(ToAbsl(field), ": must be below the number of arms, ", arms, ", got ",
                              position);
@@ -125,12 +145,18 @@ absl::StatusOr<Chosen> RankByPolicy(const Offer& offer) {
   const std::span<double> used = std::span(uniforms).first(ranks);
   BANDANA_RETURN_IF_ERROR(FillUniforms(used));
   Chosen chosen;
-  const Candidates arms{.means = offer.scores.means, .scores = offer.scores.scores, .draws = draws};
-  for (const RankDraw& draw : DrawRanking(rule, arms, used)) {
+  thread_local std::vector<double> boosted;
+  const Candidates arms{
+      .means = MeansFor(offer, boosted), .scores = offer.scores.scores, .draws = draws};
+  for (const RankDraw& draw : DrawList(rule, arms, offer.rules, used)) {
     chosen.ranking.push_back(draw.position);
     chosen.propensities.push_back(request.slots() > 0 ? draw.given : draw.first);
   }
-  BANDANA_ASSIGN_OR_RETURN(const std::vector<int> own, BaselineOf(request, n));
+  if (request.slots() > chosen.ranking.size()) {
+    return InvalidArgument("rules.at_most: leaves ", chosen.ranking.size(), " arms for ",
+                           request.slots(), " slots");
+  }
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<int> own, BaselineOf(request, offer.arms));
   return own.empty() ? chosen : PutFirst(own, chosen);
 }
 

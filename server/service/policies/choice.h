@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/ranking/policies/list_rules.h"
 #include "common/ranking/posterior.h"
 #include "common/ranking/scoring.h"
 #include "common/ranking/served_posterior.h"
@@ -22,6 +24,9 @@ struct Offer {
   const ArmScores& scores;
   NodePosterior& scratch;
   std::uint64_t key = 0;  // random bits of the decision
+  // Added to what the policy chooses by; none, or one per arm. They are part of `scores` already.
+  std::span<const double> boosts = {};
+  ListRules rules = {};
 };
 
 // The chosen ones of the arms on offer, best first; per slot where there are slots.
@@ -36,14 +41,16 @@ struct Chosen {
 // How many arms the request asks for: its slots, or its top_k.
 int RanksOf(const v1::SelectRequest& request);
 
-// Whether arms are chosen by their scores alone: a search that finds the best will do.
+// Whether arms are chosen by their scores alone, unless rules of the list say more: a search that
+// finds the best will do.
 bool IsPlainRanking(const Selecting& select);
 
 // The best scores first. Ties fall by the key.
 absl::StatusOr<Chosen> RankByScore(const Offer& offer);
-// By the policy of the model, for its slots, then the caller's baseline. Draws by SystemBits.
-// Errors: INVALID_ARGUMENT more slots than arms, a baseline that is no arm, too many arms for draws
-// of the posterior; UNAVAILABLE no randomness.
+// By the policy of the model and the rules of the list, for its slots, then the caller's baseline.
+// Draws by SystemBits. Errors: INVALID_ARGUMENT more slots than arms or than the rules allow, a
+// baseline that is no arm on offer, too many arms for draws of the posterior; UNAVAILABLE no
+// randomness.
 absl::StatusOr<Chosen> RankByPolicy(const Offer& offer);
 
 }  // namespace bandana::server
