@@ -331,6 +331,11 @@ absl::StatusOr<Handle> ClientCore::CheckHandle(const Selection& selection,
     return InvalidArgument("shown must be in [0, ", handle.ranks, "), got ", *shown);
   }
   // The rank is sent in clear: one that is named with the reaction would tell of it.
+  if (handle.ranks > kSealedRanksMax && *shown != handle.shown) {
+    return InvalidArgument("shown must be ", handle.shown,
+                           ", the rank that Select named: of more than ", kSealedRanksMax,
+                           " ranks the token has that one alone, got ", *shown);
+  }
   if (reporter_.has_window() && *shown != handle.shown) {
     return InvalidArgument("shown must be ", handle.shown,
                            ", the rank that Select named: the model has a reward window, got ",

@@ -50,10 +50,15 @@ inline constexpr std::uint64_t kArmsFileBytesMax = 8ull << 30;  // 1e6 arms of 2
 inline constexpr int kArmsPerRequestMaxDefault = 1000;
 inline constexpr int kArmsPerRequestMaxMax = 10'000;
 inline constexpr int kBatchDecisionsMax = 64;
-inline constexpr int kTopKMax = 16;
+// Ranks of one decision: a page of a shop or a feed.
+inline constexpr int kTopKMax = 100;
+// Ranks whose arms a token carries, so that a report may name any of them. The token of a decision
+// with more ranks carries the one that the request names as shown, and no other.
+inline constexpr int kSealedRanksMax = 16;
+inline constexpr int kSlotsMax = 16;  // events of one decision
 // Features of the ranked arms of one decision together, which its token carries: 32 KiB, so that
 // tokens, messages and answers of sparse models are as long as those of others.
-inline constexpr int kRankedFeaturesMax = kTopKMax * kDimensionMax;
+inline constexpr int kRankedFeaturesMax = kSealedRanksMax * kDimensionMax;
 inline constexpr int kHotMessageBytesMax = 256 * 1024;  // a batch of 64 is about 160 kB
 inline constexpr int kAdminMessageBytesMax = 4 * 1024 * 1024;
 // gRPC 1.51 checks the length only after it has received the whole message, so this saves no

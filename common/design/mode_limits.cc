@@ -19,7 +19,7 @@ constexpr ModeLimits kLimits[] = {
      .plain_names = "contexts are private, and whoever guesses it could try guesses of what was on "
                     "offer",
      .shared_limit = kNobodyCounts,
-     .ranks_in_token = kTopKMax},
+     .ranks_in_token = kSealedRanksMax},
 };
 constexpr ModeLimits kNone;
 

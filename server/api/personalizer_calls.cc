@@ -314,7 +314,8 @@ absl::StatusOr<v1::SelectRequest> DecisionOf(const RankCall& call, const RankPar
   if (part.baseline) request.set_baseline(*part.baseline);
   // Without slots the whole ranking is asked for, as far as a token carries it: of any number of
   // actions, which the room that the answer takes must not tell where contexts are private.
-  const std::size_t most = std::min<std::size_t>(kTopKMax, kRankedFeaturesMax / model.dimension());
+  const std::size_t most =
+      std::min<std::size_t>(kSealedRanksMax, kRankedFeaturesMax / model.dimension());
   const std::size_t top_k = part.slot == nullptr ? most : 1;
   request.set_top_k(static_cast<std::uint32_t>(std::max<std::size_t>(top_k, 1)));
   return request;

@@ -201,6 +201,9 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
                       .means = scratch.scores.means},
                      scratch.posterior, response);
   }
+  if (SealedRanksOf(select.request) < RanksOf(select.request)) {
+    decision.arms = {std::move(decision.arms[select.request.shown()])};
+  }
   response.set_arms_clipped(static_cast<std::uint32_t>(scratch.arms.clipped));
   select.model.CountValues(scratch.named.counts());
   response.set_posterior_version(posterior->version());

@@ -31,8 +31,8 @@ absl::Status CheckId(const std::string& id, const ModelSpec& spec) {
 }
 
 absl::Status CheckSlots(const v1::SelectRequest& request, const ModelSpec& spec) {
-  if (request.slots() > kTopKMax) {
-    return InvalidArgument("slots: must be in [0, ", kTopKMax, "], got ", request.slots());
+  if (request.slots() > kSlotsMax) {
+    return InvalidArgument("slots: must be in [0, ", kSlotsMax, "], got ", request.slots());
   }
   if (request.slots() == 0) {
     if (request.slot_baselines_size() == 0) return absl::OkStatus();

@@ -20,6 +20,7 @@
 #include "server/service/access/current_caller.h"
 #include "server/service/agreed_policy.h"
 #include "server/service/decision_rules.h"
+#include "server/service/policies/choice.h"
 #include "server/service/selection.h"
 
 namespace bandana::server {
@@ -57,7 +58,8 @@ std::size_t KeptBytes(const v1::SelectRequest& request, const ModelSpec& spec) {
   const std::size_t ranks = std::max(request.top_k(), 1U);
   const auto numbers =
       static_cast<std::size_t>(spec.public_spec.dimension) + FamilyOf(spec).key_parts(spec);
-  return kAnswerBytesMax + 8 * numbers + ranks * (kRankBytesMax + 8 * numbers);
+  const auto sealed = static_cast<std::size_t>(SealedRanksOf(request));
+  return kAnswerBytesMax + 8 * numbers + ranks * kRankBytesMax + sealed * 8 * numbers;
 }
 
 // Fills the message up with a field that no message has, to `size` bytes. False: it is too long.

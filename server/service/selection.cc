@@ -28,10 +28,11 @@ static_assert(kRankedFeaturesMax == 4096);  // in the message
 // Errors: INVALID_ARGUMENT the request's top_k is above kTopKMax, or so many arms of the model's
 // dimension have more features than a token carries; or its user id's length.
 absl::Status CheckRequest(const v1::SelectRequest& request, int dimension) {
-  const int top_k_max = std::min(kTopKMax, kRankedFeaturesMax / dimension);
+  const bool large = dimension > kDimensionMax;  // sparse models
+  const int top_k_max = large ? kRankedFeaturesMax / dimension : kTopKMax;
   if (request.top_k() > static_cast<std::uint32_t>(top_k_max)) {
     return InvalidArgument("top_k: must be in [0, ", top_k_max, "], got ", request.top_k(),
-                           top_k_max < kTopKMax ? ": a token carries at most 4096 features" : "");
+                           large ? ": a token carries at most 4096 features" : "");
   }
   const std::uint32_t ranks = std::max(request.top_k(), 1u);
   if (request.shown() >= ranks) {
@@ -51,6 +52,7 @@ void PlaceDecision(const Selecting& select, absl::Time now, Decision& decision) 
   decision.time = now;
   decision.shown = select.request.shown();
   decision.deferred = select.request.deferred();
+  decision.shown_alone = SealedRanksOf(select.request) < RanksOf(select.request);
   const UserNodes::Address address =
       UserNodesOf(select.model.spec()).AddressOf(select.node, select.request.user());
   decision.node = address.node;
@@ -79,7 +81,7 @@ absl::Status SealSlots(const ResolvedModel& to, const v1::SelectRequest& request
   }
   // Where contexts are private the size must not tell how many arms were on offer.
   const int room = LimitsOf(to.model->spec().public_spec.mode).ranks_in_token;
-  const auto ranks = static_cast<std::size_t>(std::min(room, RanksOf(request)));
+  const auto ranks = static_cast<std::size_t>(std::min(room, SealedRanksOf(request)));
   for (const Decision& slot : slots) {
     std::string& token =
         request.slots() > 0 ? *response.add_slot_tokens() : *response.mutable_token();

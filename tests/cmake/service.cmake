@@ -11,6 +11,8 @@ bandana_test(NAME random_buffer_test SRCS unit/random_buffer_test.cc
 bandana_test(NAME catalogue_search_test SRCS unit/catalogue_search_test.cc DEPS bandana::server_service bandana::test_support)
 bandana_test(NAME served_rules_test SRCS unit/served_rules_test.cc
   DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
+bandana_test(NAME long_lists_test SRCS unit/long_lists_test.cc
+  DEPS bandana::server_service bandana::bandits bandana::proto bandana::design bandana::test_support)
 bandana_test(NAME arm_effects_page_test SRCS unit/arm_effects_page_test.cc
   DEPS bandana::server_service ${model_deps})
 bandana_test(NAME recommender_test SRCS unit/recommender_test.cc

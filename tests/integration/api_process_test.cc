@@ -83,8 +83,8 @@ TEST_F(ApiProcessTest, ADecisionIsMadeAndReported) {
   EXPECT_EQ(Json::parse(report().body)["results"][0]["code"], "APPLIED");
   EXPECT_EQ(Json::parse(report().body)["results"][0]["code"], "DUPLICATE");
   EXPECT_EQ(Post("/v1/models/gone:select", kSelectBody).status, 404);
-  EXPECT_THAT(Post("/v1/models/news:select", R"({"user":"ann","topK":99})").body,
-              HasSubstr("top_k: must be in [0, 16], got 99"));
+  EXPECT_THAT(Post("/v1/models/news:select", R"({"user":"ann","topK":199})").body,
+              HasSubstr("top_k: must be in [0, 100], got 199"));
   const std::string metrics = HttpRequest(server_->http_listen(), "/metrics").body;
   EXPECT_THAT(metrics, HasSubstr("bandana_calls_total{method=\"Report\",code=\"OK\"} 2\n"));
   EXPECT_THAT(metrics, HasSubstr("bandana_connections_accepted_total{listener=\"api_listen\"} "));

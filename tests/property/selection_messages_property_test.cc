@@ -229,7 +229,7 @@ TEST_F(SelectionMessagesTest, RequestsAreThoseOfProtobuf) {
     }
     absl::StatusOr<SelectRequest> request;
     if (Below(2) == 0) {
-      const int top_k = 1 + static_cast<int>(Below(16));
+      const int top_k = 1 + static_cast<int>(Below(100));
       const int shown = static_cast<int>(Below(static_cast<std::uint64_t>(top_k)));
       message.set_top_k(static_cast<std::uint32_t>(top_k));
       message.set_shown(static_cast<std::uint32_t>(shown));

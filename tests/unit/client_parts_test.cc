@@ -120,7 +120,7 @@ TEST(HandleTest, NoBytesFromOutsideAreTrusted) {
     EXPECT_THAT(DecodeHandle(good.substr(0, size)), StatusIs(absl::StatusCode::kInvalidArgument));
   }
   EXPECT_THAT(DecodeHandle(good + "x"), StatusIs(absl::StatusCode::kInvalidArgument));
-  for (const int ranks : {0, 17, -1}) {
+  for (const int ranks : {0, 101, -1}) {
     Handle handle = SomeHandle();
     handle.ranks = ranks;
     EXPECT_THAT(DecodeHandle(Encode(handle)), StatusIs(absl::StatusCode::kInvalidArgument));

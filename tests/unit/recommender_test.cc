@@ -263,7 +263,7 @@ TEST_F(RecommenderTest, SelectRefusesWhatIsWrongAndSaysWhat) {
       {Request({1, 0, 0, kNan}), Code::kInvalidArgument, "arm 1 has a NaN or infinite feature"},
       {Request({kInf, 0, 0, 1}), Code::kInvalidArgument, "arm 0 has a NaN or infinite feature"},
       {Request({0, -kInf}), Code::kInvalidArgument, "arm 0 has a NaN or infinite feature"},
-      {Request({1, 0}, 17), Code::kInvalidArgument, "top_k: must be in [0, 16], got 17"},
+      {Request({1, 0}, 101), Code::kInvalidArgument, "top_k: must be in [0, 100], got 101"},
       {RequestIds({}), Code::kInvalidArgument,
        "arms.catalogue_arms: ids or names of at least one arm"},
       {RequestIds({10, 11}), Code::kNotFound, "has no arm 11"},

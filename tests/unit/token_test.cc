@@ -189,7 +189,7 @@ TEST_F(TokenTest, ATokenWithRoomIsWithinTheStatedBound) {
   decision.user.assign(kUserIdBytesMax, 'u');
   const AskedAlias asked = {std::string(63, 'a'), std::string(63, 'm')};
   std::string token;
-  ASSERT_THAT(codec_.Seal(decision, &asked, kTopKMax, token), IsOk());
+  ASSERT_THAT(codec_.Seal(decision, &asked, kSealedRanksMax, token), IsOk());
   EXPECT_LE(token.size(), kTokenBytesMax);
   EXPECT_THAT(codec_.Open(token), IsOk());
 }

@@ -15,6 +15,7 @@
 #include "client/core/selection/posterior_message.h"
 #include "client/core/selection/posteriors.h"
 #include "common/base/check.h"
+#include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
 
@@ -74,6 +75,13 @@ class ArmsAsVectors {
   std::vector<std::string> ids_;  // of named arms
 };
 
+// The device keeps the arms of all ranks that it has ranked, or counts.
+absl::Status CheckRanksHere(const Ranks& ranks) {
+  if (ranks.top_k <= kSealedRanksMax) return absl::OkStatus();
+  return InvalidArgument("top_k must be in [1, ", kSealedRanksMax,
+                         "] where the device ranks or counts, got ", ranks.top_k);
+}
+
 // A decision made here keeps ids of arms where their effects are known: the server learns those of
 // the arm shown.
 absl::StatusOr<Run> RankWith(const PublicSpec& spec, std::string_view user, const Arms& arms,
@@ -83,6 +91,7 @@ absl::StatusOr<Run> RankWith(const PublicSpec& spec, std::string_view user, cons
   if (vectors.arms().form != Arms::Form::kInline || vectors.arms().context != nullptr) {
     return InvalidArgument("arms must be inline or named to be ranked on the device");
   }
+  BANDANA_RETURN_IF_ERROR(CheckRanksHere(ranks));
   std::vector<double> finite;
   const Arms offered = ArmsToRank(spec, vectors.arms(), finite);
   BANDANA_RETURN_IF_ERROR(
@@ -233,6 +242,7 @@ class CountingRanker final : public ServerRanker {
 
   absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
                               const Ranks& ranks) override {
+    BANDANA_RETURN_IF_ERROR(CheckRanksHere(ranks));
     return Keeping(
         arms, [&](const Arms& offered) { return ServerRanker::Prepare(user, offered, ranks); });
   }

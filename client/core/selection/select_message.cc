@@ -207,8 +207,8 @@ absl::StatusOr<SelectRequest> MakeSelectRequest(const std::string& model, int di
 
 absl::StatusOr<SelectRequest> MakeSlotsRequest(const std::string& model, int dimension,
                                                std::string_view user, const Arms& arms, int slots) {
-  if (slots < 1 || slots > kTopKMax) {
-    return InvalidArgument("slots must be in [1, ", kTopKMax, "], got ", slots);
+  if (slots < 1 || slots > kSlotsMax) {
+    return InvalidArgument("slots must be in [1, ", kSlotsMax, "], got ", slots);
   }
   BANDANA_RETURN_IF_ERROR(CheckUser(user));
   return Make(model, dimension, user, arms, Ranks(), slots);

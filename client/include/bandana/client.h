@@ -116,7 +116,9 @@ struct Arms {
 struct Ranks {
   // Implicit, so that Select(user, arms, 5) ranks five.
   Ranks(int top_k = 1, int shown = 0) : top_k(top_k), shown(shown) {}  // NOLINT
-  int top_k;                                                           // [1, 16]
+  // [1, 100]; where the device ranks or counts [1, 16]. Of more than 16 ranks Report takes the
+  // reward of `shown` alone.
+  int top_k;
   int shown;  // 0 = best; below top_k, and below the number of arms
 };
 

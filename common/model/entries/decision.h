@@ -37,6 +37,14 @@ struct Decision {
   std::vector<SealedArm> arms;  // the top_k, best first
   std::uint32_t shown = 0;      // rank that Select named; below arms.size()
   bool deferred = false;        // counts from its activation on
+  // `arms` has the arm of rank `shown` and no other: there are more ranks than a token carries.
+  bool shown_alone = false;
 };
+
+// The arm of a rank; null where the decision does not have it.
+inline const SealedArm* ArmOfRank(const Decision& decision, std::uint32_t rank) {
+  if (decision.shown_alone) return rank == decision.shown ? &decision.arms.front() : nullptr;
+  return rank < decision.arms.size() ? &decision.arms[rank] : nullptr;
+}
 
 }  // namespace bandana

@@ -334,7 +334,7 @@ struct Encoder {
     Put(out, r.features);
   }
   void operator()(const OpeningRequest& r) {
-    BANDANA_CHECK(!r.decisions.empty() && r.decisions.size() <= kTopKMax);
+    BANDANA_CHECK(!r.decisions.empty() && r.decisions.size() <= kSlotsMax);
     out.U8(kOpening);
     out.U8(static_cast<std::uint8_t>(r.decisions.size()));
     for (const std::string_view decision : r.decisions) out.Block(decision);
@@ -424,7 +424,7 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
     }
     case kOpening: {
       OpeningRequest r;
-      const int decisions = std::min<int>(in.U8(), kTopKMax);
+      const int decisions = std::min<int>(in.U8(), kSlotsMax);
       for (int i = 0; i < decisions && in.ok(); ++i) r.decisions.push_back(in.Block());
       return r;
     }

@@ -93,7 +93,7 @@ struct ReportRecord {
 // A request for the events of several decisions of one user: all of them or none. It stands in no
 // log.
 struct OpeningRequest {
-  std::vector<std::string_view> decisions;  // 1 to kTopKMax encoded DecisionRecords
+  std::vector<std::string_view> decisions;  // 1 to kSlotsMax encoded DecisionRecords
 };
 
 // Non-private models: the arm of an open decision that was shown.

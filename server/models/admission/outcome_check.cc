@@ -30,7 +30,7 @@ class OutcomeCheck : public ReportCheck<ReportedOutcome> {
     const auto read = reader_->Read({.reward = outcome.reward,
                                      .output = outcome.output,
                                      .whole_range = outcome.whole_range,
-                                     .window = decision.arms[outcome.shown].window});
+                                     .window = ArmOfRank(decision, outcome.shown)->window});
     if (const auto* reason = std::get_if<v1::RejectReason>(&read)) return *reason;
     const auto& [event, clipped, place] = std::get<ReadReward>(read);
     OutcomeRecord record{.event = EventOf(decision, outcome.shown), .received = now};

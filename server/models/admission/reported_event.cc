@@ -14,13 +14,14 @@ absl::Time TokenTime(const Decision& decision) {
 }
 
 EventRecord EventOf(const Decision& decision, std::uint32_t shown) {
+  const SealedArm& arm = *ArmOfRank(decision, shown);
   return {.id = decision.id,
           .epoch = decision.epoch,
           .time = TokenTime(decision),
           .node = decision.user.empty() ? decision.node : -1,
           .user = decision.user,
-          .features = decision.arms[shown].features,
-          .keys = decision.arms[shown].keys};
+          .features = arm.features,
+          .keys = arm.keys};
 }
 
 bool FitsModel(const ModelSpec& spec, const Decision& decision) {
@@ -34,7 +35,7 @@ bool FitsModel(const ModelSpec& spec, const Decision& decision) {
 }
 
 bool MayShow(const ModelSpec& spec, const Decision& decision, std::uint32_t shown) {
-  if (shown >= decision.arms.size()) return false;
+  if (ArmOfRank(decision, shown) == nullptr) return false;
   const PublicSpec& p = spec.public_spec;
   return shown == decision.shown || !p.reward_window || !ModeOf(p.mode).is_private;
 }

@@ -13,7 +13,7 @@ namespace bandana::server {
 // A token carries its time in microseconds; the entry that Select appended must agree with it.
 absl::Time TokenTime(const Decision& decision);
 
-// Views into the decision. Requires `shown` below its number of arms.
+// Views into the decision. Requires that it has the arm of rank `shown` (ArmOfRank).
 EventRecord EventOf(const Decision& decision, std::uint32_t shown);
 
 // A token that this server sealed always fits; one that does not is treated like a damaged one.

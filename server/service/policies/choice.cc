@@ -29,7 +29,10 @@ const SelectionRule& RuleOf(const ModelSpec& spec) {
 absl::Status FillUniforms(std::span<double> out) {
   std::array<std::uint64_t, kTopKMax> words;
   const std::span<std::uint64_t> used = std::span(words).first(out.size());
-  BANDANA_RETURN_IF_ERROR(FillRandom(std::as_writable_bytes(used)));
+  for (std::size_t i = 0; i < used.size(); i += kSealedRanksMax) {
+    const std::size_t part = std::min<std::size_t>(kSealedRanksMax, used.size() - i);
+    BANDANA_RETURN_IF_ERROR(FillRandom(std::as_writable_bytes(used.subspan(i, part))));
+  }
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = std::ldexp(static_cast<double>(used[i] >> 11), -53);
   }
@@ -38,7 +41,11 @@ absl::Status FillUniforms(std::span<double> out) {
 
 absl::Status DrawPosterior(const Offer& offer, int draws, std::vector<double>& out) {
   const std::size_t n = offer.arms.arms.size();
-  const std::uint64_t most = kPosteriorDrawsMax / static_cast<std::uint64_t>(draws);
+  // Each rank goes over all draws.
+  const auto ranks = static_cast<std::uint64_t>(RanksOf(offer.select.request));
+  const std::uint64_t most =
+      kPosteriorDrawsMax * kSealedRanksMax /
+      (static_cast<std::uint64_t>(draws) * std::max<std::uint64_t>(ranks, kSealedRanksMax));
   if (n > most) {
     return InvalidArgument("arms: Thompson sampling of ", draws, " draws takes at most ", most,
                            " arms per decision, got ", n);
@@ -109,6 +116,11 @@ Chosen PutFirst(const std::vector<int>& own, const Chosen& model) {
 int RanksOf(const v1::SelectRequest& request) {
   const std::uint32_t asked = request.slots() > 0 ? request.slots() : request.top_k();
   return static_cast<int>(std::max(asked, 1u));
+}
+
+int SealedRanksOf(const v1::SelectRequest& request) {
+  const int ranks = RanksOf(request);
+  return ranks <= kSealedRanksMax ? ranks : 1;
 }
 
 bool IsPlainRanking(const Selecting& select) {

@@ -40,6 +40,9 @@ struct Chosen {
 
 // How many arms the request asks for: its slots, or its top_k.
 int RanksOf(const v1::SelectRequest& request);
+// So many of them have their arm in the token: all, or the one that is shown where they are more
+// than kSealedRanksMax.
+int SealedRanksOf(const v1::SelectRequest& request);
 
 // Whether arms are chosen by their scores alone, unless rules of the list say more: a search that
 // finds the best will do.

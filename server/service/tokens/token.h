@@ -12,10 +12,10 @@
 
 namespace bandana::server {
 
-// Longest token: 33 bytes of framing, below 384 bytes of names and numbers, kTopKMax arms of 8 + 16
-// bytes and kKeyPartsMax keys, kRankedFeaturesMax features of theirs.
+// Longest token: 33 bytes of framing, below 384 bytes of names and numbers, kSealedRanksMax arms of
+// 8 + 16 bytes and kKeyPartsMax keys, kRankedFeaturesMax features of theirs.
 inline constexpr std::size_t kTokenBytesMax =
-    33 + 384 + 8 * (std::size_t{kTopKMax} * (3 + kKeyPartsMax) + kRankedFeaturesMax);
+    33 + 384 + 8 * (std::size_t{kSealedRanksMax} * (3 + kKeyPartsMax) + kRankedFeaturesMax);
 
 // Layout: version (1 byte), key id (4, little endian), nonce (12, random), ciphertext, tag (16).
 // Version and key id are authenticated too. Threads: all methods are safe; ciphers are kept per
@@ -35,10 +35,10 @@ class TokenCodec {
   }
 
   // Total: any bytes give a decision that some replica sealed, or INVALID_ARGUMENT, which does not
-  // say what was wrong with them. The decision's shape is checked: 1 to kTopKMax arms of equal
-  // dimension in [1, kSparseDimensionMax], kRankedFeaturesMax features in all, finite numbers,
-  // propensities in [0, 1]. Whether it belongs to the model, and is in time, is the caller's
-  // question.
+  // say what was wrong with them. The decision's shape is checked: 1 to kSealedRanksMax arms of
+  // equal dimension in [1, kSparseDimensionMax], kRankedFeaturesMax features in all, finite
+  // numbers, propensities in [0, 1]. Whether it belongs to the model, and is in time, is the
+  // caller's question.
   absl::StatusOr<AskedDecision> Open(std::string_view token);
 
  private:

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint8_t kWindows = 0x80;
 constexpr std::uint8_t kShown = 0x40;    // a rank other than 0 follows at the end
 constexpr std::uint8_t kAliased = 0x20;  // at the very end: the alias, and its model
-static_assert(kTopKMax < kAliased);
+static_assert(kSealedRanksMax < kAliased);
 // Beside the dimension.
 constexpr std::uint16_t kKeyed = 0x8000;
 constexpr std::uint16_t kMarked = 0x4000;
@@ -23,6 +23,7 @@ static_assert(kSparseDimensionMax < kMarked);
 constexpr std::uint8_t kDeferred = 1;
 constexpr std::uint8_t kBaseline = 2;
 constexpr std::uint8_t kAgreed = 4;
+constexpr std::uint8_t kShownAlone = 8;
 
 bool AllFinite(const std::vector<double>& values) {
   for (const double v : values) {
@@ -53,7 +54,8 @@ bool DecodeWindow(ByteReader& in, SealedArm& arm) {
 
 bool DecodeShown(ByteReader& in, Decision& decision) {
   decision.shown = in.U8();
-  return decision.shown > 0 && decision.shown < decision.arms.size();
+  const std::size_t ranks = decision.shown_alone ? kTopKMax : decision.arms.size();
+  return decision.shown > 0 && decision.shown < ranks;
 }
 
 bool DecodeName(ByteReader& in, std::string& name) {
@@ -75,7 +77,8 @@ bool DecodeAsked(ByteReader& in, AskedDecision& decision) {
 std::uint8_t MarksOf(const Decision& decision) {
   const std::optional<bool>& agreed = decision.arms.front().agreed;
   const int marks = (decision.deferred ? kDeferred : 0) | (agreed ? kBaseline : 0) |
-                    (agreed.value_or(false) ? kAgreed : 0);
+                    (agreed.value_or(false) ? kAgreed : 0) |
+                    (decision.shown_alone ? kShownAlone : 0);
   return static_cast<std::uint8_t>(marks);
 }
 
@@ -84,7 +87,8 @@ bool TakeMarks(std::uint8_t marks, Decision& decision) {
   decision.deferred = (marks & kDeferred) != 0;
   std::optional<bool>& agreed = decision.arms.front().agreed;
   if ((marks & kBaseline) != 0) agreed = (marks & kAgreed) != 0;
-  return marks == MarksOf(decision);
+  decision.shown_alone = (marks & kShownAlone) != 0;
+  return marks == MarksOf(decision) && (!decision.shown_alone || decision.arms.size() == 1);
 }
 
 bool DecodeArms(ByteReader& in, AskedDecision& decision) {
@@ -102,7 +106,8 @@ bool DecodeArms(ByteReader& in, AskedDecision& decision) {
   const std::uint8_t marks = marked ? in.U8() : 0;
   if (keyed && (keys < 1 || keys > kKeyPartsMax)) return false;
   if (marked && marks == 0) return false;
-  if (count < 1 || count > kTopKMax || dimension < 1 || !FitRanked(count, dimension)) return false;
+  if (count < 1 || count > kSealedRanksMax || dimension < 1 || !FitRanked(count, dimension))
+    return false;
   const std::size_t bytes = count * ArmBytes(dimension, windows, keys) + (shown ? 1 : 0);
   if (in.remaining() < bytes) return false;
   arms.resize(count);
@@ -124,11 +129,12 @@ bool DecodeArms(ByteReader& in, AskedDecision& decision) {
 
 void EncodeDecision(const Decision& decision, const AskedAlias* asked, std::size_t ranks,
                     std::string& out) {
-  BANDANA_CHECK(!decision.arms.empty() && decision.arms.size() <= kTopKMax);
+  BANDANA_CHECK(!decision.arms.empty() && decision.arms.size() <= kSealedRanksMax);
   BANDANA_CHECK(decision.user.size() <= kUserIdBytesMax);
   const std::size_t dimension = decision.arms.front().features.size();
   BANDANA_CHECK(dimension >= 1 && FitRanked(std::max(ranks, decision.arms.size()), dimension));
-  BANDANA_CHECK(decision.shown < decision.arms.size());
+  BANDANA_CHECK(ArmOfRank(decision, decision.shown) != nullptr);
+  BANDANA_CHECK(!decision.shown_alone || decision.arms.size() == 1);
   const bool windows = decision.arms.front().window.has_value();
   const std::size_t keys = decision.arms.front().keys.size();
   const std::uint8_t marks = MarksOf(decision);
