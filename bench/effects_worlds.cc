@@ -13,6 +13,7 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "common/bandits/effects/effects_model.h"
+#include "common/mechanisms/centred_window.h"
 #include "common/ranking/posterior.h"
 #include "common/ranking/scoring.h"
 #include "tools/environments/random.h"
@@ -30,6 +31,7 @@ constexpr int kArms = 10;
 constexpr int kBlock = 50;       // users of one block
 constexpr double kLength = 0.5;  // of a user's coefficients, more or less
 constexpr double kRewardStddev = 0.1;
+constexpr double kNoiseVariance = 0.1;  // as the models believe
 constexpr double kAlpha = 0.2;
 
 using Vector = std::array<double, kDimension>;
@@ -59,12 +61,17 @@ constexpr World kWorlds[] = {{"blocks", 0, 0.866, 0.5},
 struct Policy {
   const char* name;
   std::vector<int> per_block;  // groups per block of each level; negative: blocks per group
-  bool learn_scales;
+  EffectsAdapt adapt;
+  bool centred = false;  // with --epsilon: rewards are clipped to windows around their predictions
 };
-const Policy kPolicies[] = {{"independent", {}, false},
-                            {"effects_4", {4, 1, -4, -16}, false},
-                            {"effects_9", {16, 8, 4, 2, 1, -2, -4, -8, -16}, false},
-                            {"effects_9_learnt", {16, 8, 4, 2, 1, -2, -4, -8, -16}, true}};
+const Policy kPolicies[] = {
+    {"independent", {}, {}},
+    {"effects_4", {4, 1, -4, -16}, {}},
+    {"effects_9", {16, 8, 4, 2, 1, -2, -4, -8, -16}, {}},
+    {"effects_9_learnt", {16, 8, 4, 2, 1, -2, -4, -8, -16}, {.scales = true}},
+    {"effects_4_weights", {4, 1, -4, -16}, {.weights = true}},
+    {"effects_9_weights", {16, 8, 4, 2, 1, -2, -4, -8, -16}, {.weights = true}},
+    {"effects_9_centred", {16, 8, 4, 2, 1, -2, -4, -8, -16}, {}, true}};
 
 EffectKey GroupOf(int user, int per_block) {
   const int block = user / kBlock;
@@ -85,8 +92,8 @@ EffectsModel ModelOf(const Policy& policy) {
     effects.push_back({"level" + std::to_string(level), true,
                        0.08 / static_cast<double>(policy.per_block.size())});
   }
-  return *EffectsModel::Create(kDimension, effects, 0.1, EffectsModel::kUnbounded,
-                               policy.learn_scales);
+  return *EffectsModel::Create(kDimension, effects, kNoiseVariance, EffectsModel::kUnbounded,
+                               policy.adapt);
 }
 
 double RegretOf(const World& world, const Policy& policy) {
@@ -106,9 +113,9 @@ double RegretOf(const World& world, const Policy& policy) {
     theta.push_back(own);
   }
   EffectsModel model = ModelOf(policy);
-  // Two values, as far apart as the randomizer of rewards in [0, 1] needs.
+  // Two values, so many times as far apart as the ends of the window, which is [0, 1] or around the
+  // prediction.
   const double spread = epsilon > 0 ? 1 / std::tanh(epsilon / 2) : 0;
-  const double variance = epsilon > 0 ? (spread * spread - 1) / 4 : 0;
   SeededStream stream(seed, StreamPurpose::kDecision, 0);
   NodePosterior posterior{.mean = std::vector<double>(kDimension),
                           .covariance = std::vector<double>(kDimension * kDimension),
@@ -134,10 +141,19 @@ double RegretOf(const World& world, const Policy& policy) {
     const auto a = static_cast<int>(shown - scores.scores.begin());
     regret += *std::max_element(expected.begin(), expected.end()) - expected[a];
     double reward = 0.5 + expected[a] + kRewardStddev * stream.QuickNormal();
+    double variance = 0;
     if (epsilon > 0) {
-      const double clipped = std::clamp(reward, 0.0, 1.0);
-      const bool up = stream.Uniform() < 0.5 + (clipped - 0.5) / spread;
-      reward = 0.5 + (up ? spread : -spread) / 2;
+      const EffectsModel::Belief belief = model.Predict(keys, arms[a]);
+      const RewardRange all{.min = 0, .max = 1};
+      const RewardRange window = policy.centred
+                                     ? CentredWindow(all, belief.mean, std::sqrt(belief.variance),
+                                                     std::sqrt(kNoiseVariance), Epsilon{epsilon})
+                                     : all;
+      const double length = window.max - window.min;
+      const double share = (std::clamp(reward, window.min, window.max) - window.min) / length;
+      const bool up = stream.Uniform() < 0.5 + (share - 0.5) / spread;
+      reward = window.middle() + (up ? spread : -spread) * length / 2;
+      variance = length * length * (spread * spread - 1) / 4;
     }
     model.Learn(keys, arms[a], reward, variance);
   }
@@ -148,6 +164,7 @@ int Main() {
   for (const World& world : kWorlds) {
     double independent = 0;
     for (const Policy& policy : kPolicies) {
+      if (policy.centred && absl::GetFlag(FLAGS_epsilon) == 0) continue;
       const double regret = RegretOf(world, policy);
       if (policy.per_block.empty()) independent = regret;
       std::printf("world=%s policy=%s regret=%.0f of_independent=%.3f\n", world.name, policy.name,

@@ -52,10 +52,15 @@ class Family {
 
   virtual Scope scope() const { return {}; }
   virtual Defaults defaults(const RewardRange&) const { return {}; }
+  // Fills in what the configuration leaves open and the mechanism decides; again where that
+  // changes.
+  virtual void Complete(ModelSpec&) const {}
   // Fields of its models' identity beside those that all have: name and value.
-  virtual std::vector<std::pair<std::string, std::string>> IdentityFields(const ModelSpec&) const {
-    return {};
-  }
+  using IdentityFieldList = std::vector<std::pair<std::string, std::string>>;
+  virtual IdentityFieldList IdentityFields(const ModelSpec&) const { return {}; }
+  // Fills in what the configuration leaves open as the stored model, whose identity has these
+  // fields, was made with it.
+  virtual void KeepMade(const IdentityFieldList& /*stored*/, ModelSpec&) const {}
   // Whether its models may have a schema of named features.
   virtual bool has_named_features() const { return true; }
   // Reports what its configuration must not say beyond its scope; CheckMade once the mechanism is

@@ -95,6 +95,10 @@ absl::Status CheckSameModel(const Identity& stored, const Identity& configured) 
                          ": use another model name, or export what is stored and remove it");
 }
 
+void KeepMade(const Identity& stored, ModelSpec& spec) {
+  FamilyOf(spec).KeepMade(stored.fixed, spec);
+}
+
 Sha256Digest FixedDigest(const Identity& identity) {
   std::string text;
   for (const auto& [name, value] : identity.fixed) absl::StrAppend(&text, name, " ", value, "\n");

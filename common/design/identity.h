@@ -35,6 +35,10 @@ Identity IdentityOf(const ModelSpec& spec, const InstanceId& instance);
 // Errors: INVALID_ARGUMENT naming every field that differs, stored and configured value.
 absl::Status CheckSameModel(const Identity& stored, const Identity& configured);
 
+// Fills in what the configuration leaves open as the stored model was made with it: a default that
+// is another one by now makes no other model of it.
+void KeepMade(const Identity& stored, ModelSpec& spec);
+
 // SHA-256 over the fixed fields.
 Sha256Digest FixedDigest(const Identity& identity);
 

@@ -182,6 +182,11 @@ void ParseFields(const v1::ModelConfig& config, const FileSource& files, ModelSp
   ParseSelectionPolicy(config, spec, checks);
 }
 
+void CompleteAndCheck(ModelSpec& spec, const FieldChecks& checks) {
+  FamilyOf(spec).Complete(spec);
+  CheckTogether(spec, checks);
+}
+
 // Names the planner's choice in the configuration.
 void Plan(const MechanismPlanner& planner, ModelSpec& spec, const FieldChecks& checks) {
   if (planner == nullptr || !AsksForAuto(spec.config)) return;
@@ -216,9 +221,9 @@ std::optional<ModelSpec> ParseModelConfig(const v1::ModelConfig& config, std::st
   // Each stage needs what the one before it found right.
   const auto stages = {
       std::function([&] { ParseFields(config, files, spec, checks); }),
-      std::function([&] { CheckTogether(spec, checks); }),
+      std::function([&] { CompleteAndCheck(spec, checks); }),
       std::function([&] { Plan(planner, spec, checks); }),
-      std::function([&] { CheckTogether(spec, checks); }),
+      std::function([&] { CompleteAndCheck(spec, checks); }),
       std::function([&] { MakeInForce(spec, checks); }),
   };
   for (const auto& stage : stages) {

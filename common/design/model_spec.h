@@ -64,6 +64,8 @@ struct EffectsSpec {
   int users_max = 0;       // whose groups are kept
   std::uint64_t pairs_max = 0;
   bool learn_scales = false;  // the prior variances are where the scales begin
+  bool weights = false;       // each effect is multiplied by a number that is learnt
+  bool weights_open = false;  // the configuration leaves open whether
   absl::Duration free_after;  // that effects are kept of an arm or group that is gone
 };
 

@@ -28,6 +28,7 @@ std::span<const ServerMechanismRow> ServerMechanisms() {
        .families = {"linear", "effects"},
        .check = CheckCentredModel,
        .keeps = "",
+       .windows_of_widths = true,
        .make = MakeServerCentred},
       {.policy = FindMechanism(MechanismId::kCounter, Mode::kLocalReward),
        .field = "privacy.counter",

@@ -24,6 +24,8 @@ struct ServerMechanismRow {
   // Why its models cannot forget (ModelConfig.half_life), said of the mechanism; "": they can, as
   // far as their family does.
   std::string_view keeps = kReleasesSums;
+  // Rewards are clipped to windows that follow from the posterior's widths.
+  bool windows_of_widths = false;
   std::string_view field = "privacy";  // where it is said that a mechanism cannot be made
   std::string_view remark;             // for people who ask why it is in force
   // Requires a policy that Mechanism can be made from. Errors: INVALID_ARGUMENT.

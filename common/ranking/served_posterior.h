@@ -34,6 +34,8 @@ struct ScoreLaw {
   const NodePosterior* posterior = nullptr;  // m, P, alpha; as ServedPosterior::Of
   double mean = 0;
   double variance = 0;
+  // By part of an arm: its mean counts times this, and its variance times the square. Empty: 1.
+  std::vector<float> part_weights;
 };
 
 // An arm's own share of its score, besides what ScoreLaw says of every arm.
@@ -69,6 +71,7 @@ struct EffectLook {
   bool vector = false;         // of the features; else of the constant
   std::uint64_t blocks = 0;    // keys of which something was learnt
   double prior_variance = 0;   // in force
+  double weight = 1;           // by which it counts
   std::vector<Value> largest;  // largest first; nothing of single users and of pairs
 };
 

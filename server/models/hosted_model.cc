@@ -276,10 +276,15 @@ absl::StatusOr<std::unique_ptr<HostedModel>> HostedModel::Open(ModelSpec spec,
                                                                const Clock& clock,
                                                                const HostedModelOptions& options) {
   const std::string name = spec.public_spec.name;
-  auto model = std::make_unique<Model>(std::move(spec), folder, clock, options);
+  const auto annotated = [&](const absl::Status& why) {
+    return Annotate(why, absl::StrCat("model ", name));
+  };
+  absl::StatusOr<ModelSpec> made = AsMade(std::move(spec), folder, *options.log);
+  if (!made.ok()) return annotated(made.status());
+  auto model = std::make_unique<Model>(*std::move(made), folder, clock, options);
   const absl::Status started = model->Start();
   if (started.ok()) return model;
-  return Annotate(started, absl::StrCat("model ", name));
+  return annotated(started);
 }
 
 }  // namespace bandana::server

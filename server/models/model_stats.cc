@@ -48,6 +48,7 @@ void FillEffects(const ModelSpec& spec, const EffectsPosterior* effects, std::ui
     effect.set_name(spec.effects->terms[t].effect.name);
     effect.set_blocks(figures.blocks[t]);
     effect.set_prior_variance(figures.prior_variances[t]);
+    effect.set_weight(figures.weights[t]);
   }
 }
 

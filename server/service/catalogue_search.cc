@@ -12,29 +12,30 @@ namespace bandana::server {
 namespace {
 
 // Pages are the runs of the search; `pages` tells which.
-void LookAtPages(const CatalogueSearch& search, ArmSearch& arms, std::vector<std::size_t>& pages) {
+void LookAtPages(const CatalogueSearch& search, std::span<const float> part_weights,
+                 ArmSearch& arms, std::vector<std::size_t>& pages) {
   std::array<float, ArmPage::kArmsMax> means;
   const Catalogue& catalogue = search.catalogue;
-  catalogue.ForEachMatching(search.filter,
-                            [&](std::size_t page, std::span<const std::uint8_t> rows) {
-                              const ArmPage& in = *catalogue.pages()[page];
-                              ArmRun run;
-                              run.sketch = &in.sketch();
-                              run.rows = rows;
-                              const std::span<float> of_page = std::span(means).first(in.size());
-                              if (in.has_beliefs()) {
-                                run.means = of_page;
-                                run.variance_max = catalogue.ReadBeliefs(page, of_page);
-                              }
-                              if (!search.boosts.empty()) {
-                                if (!in.has_beliefs()) std::ranges::fill(of_page, 0.0f);
-                                run.means = of_page;
-                                run.means_error = AddBoosts(search.boosts, in, of_page);
-                              }
-                              arms.Look(run);
-                              pages.push_back(page);
-                              return true;
-                            });
+  catalogue.ForEachMatching(
+      search.filter, [&](std::size_t page, std::span<const std::uint8_t> rows) {
+        const ArmPage& in = *catalogue.pages()[page];
+        ArmRun run;
+        run.sketch = &in.sketch();
+        run.rows = rows;
+        const std::span<float> of_page = std::span(means).first(in.size());
+        if (in.has_beliefs()) {
+          run.means = of_page;
+          run.variance_max = catalogue.ReadBeliefs(page, part_weights, of_page);
+        }
+        if (!search.boosts.empty()) {
+          if (!in.has_beliefs()) std::ranges::fill(of_page, 0.0f);
+          run.means = of_page;
+          run.means_error = AddBoosts(search.boosts, in, of_page);
+        }
+        arms.Look(run);
+        pages.push_back(page);
+        return true;
+      });
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ std::optional<SearchCount> SearchArms(const CatalogueSearch& search, NodePosteri
   ArmSearch arms(in_context ? folded : *law->posterior,
                  {.mean = law->mean, .variance = law->variance}, search.top_k);
   std::vector<std::size_t> pages;
-  LookAtPages(search, arms, pages);
+  LookAtPages(search, law->part_weights, arms, pages);
   const Catalogue& catalogue = search.catalogue;
   const auto found = arms.Finish(search.tie_key, [&](std::span<const ArmPlace> places,
                                                      ArmScores& out) {

@@ -31,6 +31,8 @@ bandana_test(NAME bco_test SRCS unit/bco_test.cc DEPS bandana::bco bandana::test
 bandana_test(NAME effects_freeing_test SRCS unit/effects_freeing_test.cc DEPS bandana::effects bandana::test_support)
 bandana_test(NAME effects_model_test SRCS unit/effects_model_test.cc
   DEPS bandana::effects bandana::test_support Eigen3::Eigen)
+bandana_test(NAME effects_weights_test SRCS unit/effects_weights_test.cc
+  DEPS bandana::effects bandana::test_support Eigen3::Eigen)
 bandana_test(NAME selection_rules_test SRCS unit/selection_rules_test.cc
   DEPS bandana::ranking bandana::posterior_draws bandana::test_support)
 bandana_test(NAME list_rules_test SRCS unit/list_rules_test.cc DEPS bandana::ranking bandana::test_support)

@@ -64,6 +64,7 @@ bandana_test(NAME model_parts_test SRCS unit/model_parts_test.cc DEPS ${model_de
 bandana_test(NAME entry_kinds_test SRCS unit/entry_kinds_test.cc DEPS ${model_deps})
 bandana_test(NAME export_test SRCS unit/export_test.cc DEPS ${model_deps})
 bandana_test(NAME model_registry_test SRCS unit/model_registry_test.cc DEPS ${model_deps})
+bandana_test(NAME effects_made_test SRCS unit/effects_made_test.cc DEPS ${model_deps})
 bandana_test(NAME alias_rules_test SRCS unit/alias_rules_test.cc DEPS ${model_deps})
 bandana_test(NAME user_table_test SRCS unit/user_table_test.cc DEPS ${model_deps})
 bandana_test(NAME arms_tsv_test SRCS unit/arms_tsv_test.cc DEPS bandana::design bandana::test_support)

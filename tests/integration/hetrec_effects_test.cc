@@ -142,7 +142,8 @@ class Player {
     std::vector<Effect> effects;
     for (const EffectTerm& term : spec.effects->terms) effects.push_back(term.effect);
     return EffectsModel::Create(spec.public_spec.dimension, std::move(effects),
-                                spec.reward_stddev * spec.reward_stddev)
+                                spec.reward_stddev * spec.reward_stddev, EffectsModel::kUnbounded,
+                                {.weights = spec.effects->weights})
         .value();
   }
 

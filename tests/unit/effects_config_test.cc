@@ -114,6 +114,10 @@ TEST(EffectsConfig, EveryMistakeIsNamed) {
       {"standard {} free_after { seconds: -1 }", "effects.free_after", "[0, 8760h]"},
       {"standard {} free_after { seconds: 31536001 }", "effects.free_after", "8760h"},
       {"standard {} users_file: 'users.tsv'", "effects.users_file", "PutUsers"},
+      {"effects { name: 'a' half_life: 1000001 }", "effects.effects[0].half_life", "[1, 1000000]"},
+      {"standard {} weights {} learn_scales: true", "effects.weights", "exclude each other"},
+      {"weights {} effects { name: 'a' } effects { name: 'b' }", "effects.effects[1].keys",
+       "are those of effect a"},
   };
   for (const Mistake& mistake : mistakes) {
     const auto errors = ErrorsOf(std::string(kOpen) + "effects { " + mistake.effects + " }");
@@ -160,6 +164,56 @@ TEST(EffectsConfig, PrivateModelsReleaseOneValuePerEvent) {
       SpecOf(std::string("mode: LOCAL_REWARD ") + kOnce +
              "effects { standard {} } privacy { epsilon: 2 mechanism: CENTRED_RANDOMIZER }");
   EXPECT_EQ(centred.public_spec.mechanism, MechanismId::kCentredRandomizer);
+}
+
+TEST(EffectsConfig, StandardModelsHaveWeightsUnlessSomethingForbidsThem) {
+  const auto weights = [](const std::string& effects, const std::string& more = kOpen) {
+    const ModelSpec spec = SpecOf(more + " effects { " + effects + " }");
+    // The configuration then says so.
+    EXPECT_EQ(spec.config.effects().has_weights() && !spec.config.effects().weights().none(),
+              spec.effects->weights);
+    return spec.effects->weights;
+  };
+  const std::string local = std::string("mode: LOCAL_REWARD ") + kOnce;
+  const std::string centred = local + "privacy { epsilon: 2 mechanism: CENTRED_RANDOMIZER }";
+  EXPECT_TRUE(weights("standard {}"));
+  EXPECT_TRUE(weights("standard {}", local + "privacy { epsilon: 2 }"));
+  EXPECT_TRUE(weights("weights {} effects { name: 'a' }"));
+  EXPECT_FALSE(weights("standard {} weights { none: true }"));
+  EXPECT_FALSE(weights("standard {} learn_scales: true"));
+  EXPECT_FALSE(weights("standard {}", centred));
+  EXPECT_FALSE(weights("effects { name: 'a' }"));
+  EXPECT_THAT(ErrorsOf(centred + " effects { standard {} weights {} }"),
+              ElementsAre(::testing::AllOf(
+                  ::testing::Field(&ConfigError::field, "effects.weights"),
+                  ::testing::Field(&ConfigError::message, HasSubstr("not for CENTRED")))));
+}
+
+TEST(EffectsConfig, PairsOfTheStandardListAreBounded) {
+  const ModelSpec spec =
+      SpecOf(std::string(kOpen) + "reward_max: 2 effects { standard { pairs: true } }");
+  EXPECT_THAT(NamesOf(spec), ElementsAre("shared", "constant", "user", "arm", "pair"));
+  const EffectTerm& pair = spec.effects->terms.back();
+  EXPECT_EQ(pair.scope, (EffectScope{.user = 0, .arm = 0}));
+  EXPECT_FALSE(pair.effect.vector);
+  EXPECT_TRUE(pair.effect.bounded);
+  EXPECT_THAT(pair.effect.prior_variance, DoubleNear(0.4, 1e-12));
+}
+
+TEST(EffectsConfig, AnotherHalfLifeOrWeightsAreAnotherModel) {
+  const auto identity = [](const std::string& effects) {
+    return IdentityOf(SpecOf(std::string(kOpen) + "effects { " + effects + " }"), InstanceId{});
+  };
+  const Identity none = identity("effects { name: 'a' }");
+  const Identity slow = identity("effects { name: 'a' half_life: 100 }");
+  const Identity fast = identity("effects { name: 'a' half_life: 10 }");
+  const Identity weighted = identity("weights {} effects { name: 'a' }");
+  EXPECT_TRUE(CheckSameModel(slow, slow).ok());
+  for (const Identity* one : {&none, &slow, &fast, &weighted}) {
+    for (const Identity* other : {&none, &slow, &fast, &weighted}) {
+      EXPECT_EQ(CheckSameModel(*one, *other).ok(), one == other);
+    }
+  }
 }
 
 TEST(EffectsConfig, AnotherListOfEffectsIsAnotherModel) {

@@ -400,7 +400,7 @@ TEST(LearntScalesTest, UselessGroupsShrinkAndUsefulOnesStay) {
   const ScaleWorld personal{.group_deviation = 0, .user_deviation = 0.4};
   EffectsModel fixed = Make(4, kScaleEffects);
   EffectsModel learnt =
-      *EffectsModel::Create(4, kScaleEffects, 0.1, EffectsModel::kUnbounded, true);
+      *EffectsModel::Create(4, kScaleEffects, 0.1, EffectsModel::kUnbounded, {.scales = true});
   const double error = ErrorIn(personal, learnt);
   EXPECT_LT(error, 0.8 * ErrorIn(personal, fixed));
   EXPECT_LT(learnt.prior_variance(1), 0.02);
@@ -411,7 +411,7 @@ TEST(LearntScalesTest, UselessGroupsShrinkAndUsefulOnesStay) {
   const ScaleWorld social{.group_deviation = 0.4, .user_deviation = 0.02};
   EffectsModel fixed_social = Make(4, kScaleEffects);
   EffectsModel learnt_social =
-      *EffectsModel::Create(4, kScaleEffects, 0.1, EffectsModel::kUnbounded, true);
+      *EffectsModel::Create(4, kScaleEffects, 0.1, EffectsModel::kUnbounded, {.scales = true});
   EXPECT_LT(ErrorIn(social, learnt_social), 0.8 * ErrorIn(social, fixed_social));
   EXPECT_GT(learnt_social.prior_variance(1), 0.03);
   EXPECT_LT(learnt_social.prior_variance(2), 0.01);
@@ -419,10 +419,12 @@ TEST(LearntScalesTest, UselessGroupsShrinkAndUsefulOnesStay) {
 
 TEST(LearntScalesTest, ADecodedModelContinuesBitForBit) {
   const ScaleWorld world{.group_deviation = 0.2, .user_deviation = 0.3};
-  EffectsModel model = *EffectsModel::Create(4, kScaleEffects, 0.1, EffectsModel::kUnbounded, true);
+  EffectsModel model =
+      *EffectsModel::Create(4, kScaleEffects, 0.1, EffectsModel::kUnbounded, {.scales = true});
   ErrorIn(world, model);
   const std::string bytes = Encoded(model);
-  EffectsModel again = *EffectsModel::Create(4, kScaleEffects, 0.1, EffectsModel::kUnbounded, true);
+  EffectsModel again =
+      *EffectsModel::Create(4, kScaleEffects, 0.1, EffectsModel::kUnbounded, {.scales = true});
   ASSERT_THAT(Decode(bytes, again), IsOk());
   EXPECT_EQ(Encoded(again), bytes);
   ErrorIn(world, model);

@@ -81,7 +81,8 @@ class EffectsServedTest : public HostedModelTest {
     std::vector<Effect> effects;
     for (const EffectTerm& term : spec.effects->terms) effects.push_back(term.effect);
     return *EffectsModel::Create(spec.public_spec.dimension, effects,
-                                 spec.reward_stddev * spec.reward_stddev);
+                                 spec.reward_stddev * spec.reward_stddev, EffectsModel::kUnbounded,
+                                 {.weights = spec.effects->weights});
   }
 
   std::uint64_t number_ = 0;

@@ -96,7 +96,7 @@ void BlockTable::Grow(Place& place) {
   std::copy(from, from + lanes_, to);
   if (has_rows(grown)) {
     std::fill(to + lanes_, to + lanes_ + rows_, 0.0f);
-    AddCovariance(place, to + lanes_);
+    AddCovariance(place, /*weight=*/1, to + lanes_);
     grown.vectors = 0;
   } else {
     std::copy(from + lanes_, from + lanes_ * (1 + place.vectors), to + lanes_);
@@ -184,23 +184,40 @@ void BlockTable::ForEachLength(const std::function<void(EffectKey, float)>& visi
   }
 }
 
-void BlockTable::AddTo(Place place, float* mean, float* rows) const {
-  if (place.handle != 0) {
-    const float* block = At(place);
-    for (std::size_t i = 0; i < lanes_; ++i) mean[i] += block[i];
-  }
-  AddCovariance(place, rows);
-}
-
-void BlockTable::AddCovariance(Place place, float* rows) const {
-  const float* covariance = place.handle == 0 ? nullptr : At(place) + lanes_;
-  if (covariance != nullptr && has_rows(place)) {
-    for (std::size_t i = 0; i < rows_; ++i) rows[i] += covariance[i];
+void BlockTable::Forget(Place place, const Forgetting& forgetting) {
+  float* mean = At(place);
+  for (std::size_t i = 0; i < lanes_; ++i) mean[i] *= forgetting.kept;
+  float* covariance = mean + lanes_;
+  if (!has_rows(place)) {  // P = p I - W W', and so W shrinks
+    for (std::size_t i = 0; i < lanes_ * place.vectors; ++i) covariance[i] *= forgetting.kept;
     return;
   }
-  AddDiagonal(rows, place.handle == 0 ? prior_variance() : priors_[place.prior], dimension_);
+  const float squared = forgetting.kept * forgetting.kept;
+  for (std::size_t i = 0; i < rows_; ++i) covariance[i] *= squared;
+  AddDiagonal(covariance, forgetting.renewed * priors_[place.prior], dimension_);
+}
+
+void BlockTable::AddTo(Place place, float* mean, float* rows, float weight) const {
+  if (place.handle != 0) {
+    const float* block = At(place);
+    for (std::size_t i = 0; i < lanes_; ++i) mean[i] += weight * block[i];
+  }
+  AddCovariance(place, weight, rows);
+}
+
+void BlockTable::AddCovariance(Place place, float weight, float* rows) const {
+  const float squared = weight * weight;
+  const float* covariance = place.handle == 0 ? nullptr : At(place) + lanes_;
+  if (covariance != nullptr && has_rows(place)) {
+    for (std::size_t i = 0; i < rows_; ++i) rows[i] += squared * covariance[i];
+    return;
+  }
+  const float prior = place.handle == 0 ? prior_variance() : priors_[place.prior];
+  AddDiagonal(rows, squared * prior, dimension_);
+  alignas(32) float w[BlockLanes(kDimensionMax)];
   for (std::uint32_t c = 0; c < place.vectors; ++c) {
-    SubtractOuter(rows, covariance + c * lanes_, dimension_);
+    for (std::size_t i = 0; i < lanes_; ++i) w[i] = weight * covariance[c * lanes_ + i];
+    SubtractOuter(rows, w, dimension_);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/bandits/effects/forgetting.h"
 #include "common/bandits/effects/kept_values.h"
 #include "common/base/bytes.h"
 #include "common/ranking/effect_key.h"
@@ -58,8 +59,10 @@ class BlockTable {
   float AlongMean(Place place, const float* y) const;
   // m += gain y and P -= y y' / variance, for the y of Project. `place`: of Open.
   void Learn(Place& place, const float* y, float gain, float variance);
-  // mean += m, packed rows of the covariance (block_kernels.h) += P.
-  void AddTo(Place place, float* mean, float* rows) const;
+  // One step of forgetting: towards the prior.
+  void Forget(Place place, const Forgetting& forgetting);
+  // mean += weight m, packed rows of the covariance (block_kernels.h) += weight^2 P.
+  void AddTo(Place place, float* mean, float* rows, float weight = 1) const;
   // Length of each block's mean, in no order.
   void ForEachLength(const std::function<void(EffectKey, float)>& visit) const;
   // Back to the prior; whether there was a block.
@@ -123,7 +126,7 @@ class BlockTable {
   void Grow(Place& place);
   void Rebase(Place& place);
   absl::Status DecodeBlocks(ByteReader& in);
-  void AddCovariance(Place place, float* rows) const;
+  void AddCovariance(Place place, float weight, float* rows) const;
   bool DecodeTriangle(ByteReader& in, float* rows) const;
   absl::Status DecodePriors(ByteReader& in);
   bool DecodeBlock(ByteReader& in, std::uint32_t form, std::uint32_t prior, Place& place);

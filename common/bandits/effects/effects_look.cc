@@ -72,6 +72,7 @@ std::vector<EffectLook> EffectsPosterior::Look(std::size_t count) const {
     const std::shared_lock lock(mutex_);
     look.blocks = model_.blocks(effect);
     look.prior_variance = model_.prior_variance(effect);
+    look.weight = model_.weight(t);
     for (const EffectsModel::Block& block : model_.Largest(effect, shown)) {
       look.largest.push_back(
           {.key = block.key, .name = "", .mean = block.mean, .width = block.width});

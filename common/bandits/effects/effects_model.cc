@@ -30,6 +30,9 @@ struct PaddedFeatures {
   alignas(32) float z[BlockLanes(kDimensionMax)];
 };
 
+// The byte of a state that tells of it.
+std::uint8_t FormOf(EffectsAdapt adapt) { return adapt.weights ? 2 : adapt.scales ? 1 : 0; }
+
 // Rounding may make z'Pz of a block that has learnt nearly everything slightly negative.
 float Width(float projected) { return std::max(projected, 0.0f); }
 
@@ -37,7 +40,7 @@ float Width(float projected) { return std::max(projected, 0.0f); }
 
 absl::StatusOr<EffectsModel> EffectsModel::Create(int dimension, std::vector<Effect> effects,
                                                   double noise_variance, std::uint64_t bounded_max,
-                                                  bool learn_scales) {
+                                                  EffectsAdapt adapt) {
   if (dimension < 1 || dimension > kDimensionMax) {
     return InvalidArgument("dimension is ", dimension, ", must be in [1, ", kDimensionMax, "]");
   }
@@ -46,6 +49,9 @@ absl::StatusOr<EffectsModel> EffectsModel::Create(int dimension, std::vector<Eff
                            ", must be above 0 and finite");
   }
   if (effects.empty()) return InvalidArgument("a model of effects needs at least one effect");
+  if (adapt.scales && adapt.weights) {
+    return InvalidArgument("a model of effects learns scales or weights, not both");
+  }
   std::set<std::string> names;
   for (const Effect& effect : effects) {
     if (!names.insert(effect.name).second) {
@@ -58,24 +64,27 @@ absl::StatusOr<EffectsModel> EffectsModel::Create(int dimension, std::vector<Eff
                              effect.prior_variance, ", must be above 0 and finite");
     }
   }
-  return EffectsModel(dimension, std::move(effects), noise_variance, bounded_max, learn_scales);
+  return EffectsModel(dimension, std::move(effects), noise_variance, bounded_max, adapt);
 }
 
 EffectsModel::EffectsModel(int dimension, std::vector<Effect> effects, double noise_variance,
-                           std::uint64_t bounded_max, bool learn_scales)
+                           std::uint64_t bounded_max, EffectsAdapt adapt)
     : dimension_(dimension),
       effects_(std::move(effects)),
       noise_variance_(noise_variance),
       bounded_max_(bounded_max),
-      learn_scales_(learn_scales),
+      adapt_(adapt),
       places_(effects_.size()),
       cells_(effects_.size()),
+      parts_(effects_.size()),
       projected_(effects_.size() * BlockLanes(dimension)) {
+  for (const Effect& effect : effects_) forgetting_.push_back(ForgettingOf(effect.half_life));
   Clear();
 }
 
 void EffectsModel::Clear() {
   events_ = 0;
+  if (adapt_.weights) weights_.emplace(effects_.size());
   scales_.assign(effects_.size(), {});
   table_.clear();
   vectors_.clear();
@@ -123,34 +132,59 @@ EffectsModel::Belief EffectsModel::Learn(std::span<const EffectKey> keys, std::s
   const std::size_t lanes = BlockLanes(dimension_);
   float mean = 0;
   auto variance = static_cast<float>(noise_variance_ + noise_variance);
+  const auto learnt = [this](std::size_t t) { return weights_ ? weights_->learnt(t) : 1.0f; };
   for (std::size_t t = 0; t < keys.size(); ++t) {
+    const float weight = learnt(t);
+    parts_[t] = 0;
+    float width = 0;
     if (places_[t] != nullptr) {
       float* y = &projected_[t * lanes];
-      mean += vectors_[table_[t]].Project(*places_[t], padded.z, y);
-      variance += Width(Dot(y, padded.z, lanes));
+      parts_[t] = vectors_[table_[t]].Project(*places_[t], padded.z, y);
+      width = Width(Dot(y, padded.z, lanes));
     } else if (cells_[t] != nullptr) {
       const ScalarTable::Belief belief = scalars_[table_[t]].BeliefOf(*cells_[t]);
-      mean += belief.mean;
-      variance += belief.variance;
+      parts_[t] = belief.mean;
+      width = belief.variance;
     }
+    mean += weight * parts_[t];
+    variance += weight * weight * width;
   }
+  if (weights_) variance += static_cast<float>(weights_->Spread(parts_));
   const float error = static_cast<float>(reward) - mean;
-  if (learn_scales_) LearnScales(error, variance);
-  const float gain = error / variance;
+  if (adapt_.scales) LearnScales(error, variance);
   for (std::size_t t = 0; t < keys.size(); ++t) {
+    const float weight = learnt(t);
     if (places_[t] != nullptr) {
-      vectors_[table_[t]].Learn(*places_[t], &projected_[t * lanes], gain, variance);
+      vectors_[table_[t]].Learn(*places_[t], &projected_[t * lanes], weight * (error / variance),
+                                variance / (weight * weight));
     } else if (cells_[t] != nullptr) {
       // The event's evidence on this number alone: the others' widths are noise.
       const ScalarTable::Belief belief = scalars_[table_[t]].BeliefOf(*cells_[t]);
-      ScalarTable::Learn(*cells_[t], error + belief.mean, variance - belief.variance);
+      ScalarTable::Learn(*cells_[t], error / weight + belief.mean,
+                         variance / (weight * weight) - belief.variance);
     }
   }
+  Forget();
   ++events_;
-  if (learn_scales_ && events_ % kFirstStep == 0 && std::has_single_bit(events_ / kFirstStep)) {
+  if (adapt_.scales && events_ % kFirstStep == 0 && std::has_single_bit(events_ / kFirstStep)) {
     StepScales();
   }
+  if (weights_) {
+    weights_->Learn(error, variance, noise_variance_ / (noise_variance_ + noise_variance));
+    if (events_ % EffectWeights::kPublishEvents == 0) weights_->Publish();
+  }
   return {.mean = mean, .variance = variance};
+}
+
+void EffectsModel::Forget() {
+  for (std::size_t t = 0; t < effects_.size(); ++t) {
+    if (!forgetting_[t].any()) continue;
+    if (places_[t] != nullptr) {
+      vectors_[table_[t]].Forget(*places_[t], forgetting_[t]);
+    } else if (cells_[t] != nullptr) {
+      scalars_[table_[t]].Forget(*cells_[t], forgetting_[t]);
+    }
+  }
 }
 
 // An effect's mean for z is z'P b with what its events said, b; dP/deta = P P / p, so the
@@ -242,8 +276,9 @@ void EffectsModel::AddBelief(std::span<const EffectKey> keys, std::span<const do
   for (std::size_t t = 0; t < keys.size(); ++t) {
     if (!effects_[t].vector || Leaves(t, keys[t])) continue;
     const BlockTable& table = vectors_[table_[t]];
-    belief.mean += table.Project(table.Find(keys[t]), padded.z, y);
-    belief.variance += Width(Dot(y, padded.z, BlockLanes(dimension_)));
+    const float by = weight(t);
+    belief.mean += by * table.Project(table.Find(keys[t]), padded.z, y);
+    belief.variance += by * by * Width(Dot(y, padded.z, BlockLanes(dimension_)));
   }
 }
 
@@ -262,7 +297,7 @@ void EffectsModel::SumVectors(std::span<const EffectKey> keys, std::span<double>
   for (std::size_t t = 0; t < keys.size(); ++t) {
     if (!effects_[t].vector || Leaves(t, keys[t])) continue;
     const BlockTable& table = vectors_[table_[t]];
-    table.AddTo(table.Find(keys[t]), summed.data(), rows.data());
+    table.AddTo(table.Find(keys[t]), summed.data(), rows.data(), weight(t));
   }
   for (std::size_t i = 0, row = 0; i < d; ++i) {
     mean[i] = summed[i];
@@ -280,10 +315,20 @@ EffectsModel::Belief EffectsModel::SumConstants(std::span<const EffectKey> keys)
     if (effects_[t].vector || Leaves(t, keys[t])) continue;
     const ScalarTable& table = scalars_[table_[t]];
     const ScalarTable::Belief one = table.BeliefOf(table.Find(keys[t]));
-    belief.mean += one.mean;
-    belief.variance += one.variance;
+    const float by = weight(t);
+    belief.mean += by * one.mean;
+    belief.variance += by * by * one.variance;
   }
   return belief;
+}
+
+EffectsModel::Belief EffectsModel::Unweighted(int effect, EffectKey key) const {
+  const auto t = static_cast<std::size_t>(effect);
+  BANDANA_CHECK(!effects_[t].vector);
+  if (Leaves(t, key)) return {};
+  const ScalarTable& table = scalars_[table_[t]];
+  const ScalarTable::Belief belief = table.BeliefOf(table.Find(key));
+  return {.mean = belief.mean, .variance = belief.variance};
 }
 
 void EffectsModel::Prefetch(std::span<const EffectKey> keys) const {
@@ -331,12 +376,13 @@ std::vector<EffectsModel::Block> EffectsModel::Largest(int effect, std::size_t c
     std::push_heap(heap.begin(), heap.end(), larger);
   };
   if (count == 0) return heap;
+  const float by = weight(static_cast<std::size_t>(effect));
   if (effects_[effect].vector) {
     vectors_[table_[effect]].ForEachLength(
-        [&](EffectKey key, float length) { offer({.key = key, .mean = length}); });
+        [&](EffectKey key, float length) { offer({.key = key, .mean = by * length}); });
   } else {
     scalars_[table_[effect]].ForEach([&](EffectKey key, const ScalarTable::Belief& belief) {
-      offer({.key = key, .mean = belief.mean, .width = std::sqrt(belief.variance)});
+      offer({.key = key, .mean = by * belief.mean, .width = by * std::sqrt(belief.variance)});
     });
   }
   std::sort_heap(heap.begin(), heap.end(), larger);
@@ -348,9 +394,10 @@ std::string EffectsModel::Head() const {
   ByteWriter out(head);
   out.U32(static_cast<std::uint32_t>(dimension_));
   out.F64(noise_variance_);
-  out.U8(learn_scales_ ? 1 : 0);
+  out.U8(FormOf(adapt_));
   out.U64(events_);
   out.U32(static_cast<std::uint32_t>(effects_.size()));
+  if (weights_) weights_->Encode(out);
   return head;
 }
 
@@ -398,11 +445,13 @@ absl::Status EffectsModel::Decode(ByteReader& in) {
 
 absl::Status EffectsModel::DecodeTables(ByteReader& in) {
   if (in.U32() != static_cast<std::uint32_t>(dimension_) || in.F64() != noise_variance_ ||
-      in.U8() != (learn_scales_ ? 1 : 0)) {
-    return DataLoss("the state of effects is of another dimension, noise or way with scales");
+      in.U8() != FormOf(adapt_)) {
+    return DataLoss(
+        "the state of effects is of another dimension, noise or way with scales and weights");
   }
   events_ = in.U64();
   if (in.U32() != effects_.size()) return DataLoss("the state has another number of effects");
+  if (weights_) BANDANA_RETURN_IF_ERROR(weights_->Decode(in));
   for (std::size_t t = 0; t < effects_.size(); ++t) {
     const Effect& effect = effects_[t];
     if (in.Block() != effect.name || in.U8() != (effect.vector ? 1 : 0) ||

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/bandits/effects/block_table.h"
+#include "common/bandits/effects/effect_weights.h"
+#include "common/bandits/effects/forgetting.h"
 #include "common/bandits/effects/learnt_scale.h"
 #include "common/bandits/effects/scalar_table.h"
 #include "common/base/bytes.h"
@@ -28,6 +31,19 @@ struct Effect {
   double prior_variance = 0;  // p
   // Its blocks count against `bounded_max`; a key without a block beyond it has no effect.
   bool bounded = false;
+  // After so many further events of a key half of what was learnt of it is left: its coefficients
+  // are believed to move, by the stationary process whose law is the prior. 0: they stay.
+  std::uint64_t half_life = 0;
+};
+
+// Numbers per effect that a model learns beside its blocks; at most one of the two kinds.
+struct EffectsAdapt {
+  // The priors are where the scales begin, and move to what predicts better, 1,000, 2,000, 4,000
+  // and so on events after the start. Not where rewards were clipped to windows that the widths
+  // set: windows and scales would feed each other.
+  bool scales = false;
+  // Each effect is multiplied by a weight (effect_weights.h). Not there either.
+  bool weights = false;
 };
 
 // The exact Bayes update of the product of the blocks for one event, and then the blocks'
@@ -45,15 +61,12 @@ class EffectsModel {
   static constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
 
   // `noise_variance`: of a reward, without its randomizer. `bounded_max`: blocks that the bounded
-  // effects may have together. `learn_scales`: the priors are where the scales begin, and move to
-  // what predicts better, 1,000, 2,000, 4,000 and so on events after the start. Not where rewards
-  // were clipped to windows that the widths set: windows and scales would feed each other. Errors:
-  // INVALID_ARGUMENT names the effect: two of one name, a scale that is not above 0 and finite,
-  // none at all.
+  // effects may have together. Errors: INVALID_ARGUMENT names the effect: two of one name, a scale
+  // that is not above 0 and finite, none at all; both scales and weights.
   static absl::StatusOr<EffectsModel> Create(int dimension, std::vector<Effect> effects,
                                              double noise_variance,
                                              std::uint64_t bounded_max = kUnbounded,
-                                             bool learn_scales = false);
+                                             EffectsAdapt adapt = {});
 
   const std::vector<Effect>& effects() const { return effects_; }
   int dimension() const { return dimension_; }
@@ -77,6 +90,8 @@ class EffectsModel {
                   std::span<double> covariance) const;
   // The sum of the constant effects. Allocates nothing.
   Belief SumConstants(std::span<const EffectKey> keys) const;
+  // The belief of a constant effect's key before its weight.
+  Belief Unweighted(int effect, EffectKey key) const;
   // Starts reading what the keys need into the cache: worth it for many keys at once.
   void Prefetch(std::span<const EffectKey> keys) const;
 
@@ -87,7 +102,10 @@ class EffectsModel {
   std::uint64_t blocks(int effect) const;   // that an event has touched
   std::uint64_t bounded_blocks() const;     // of the bounded effects together
   double prior_variance(int effect) const;  // the present one
-  std::size_t bytes() const;                // held
+  // By which readers see the effect: means times it, variances times its square. Changes at every
+  // EffectWeights::kPublishEvents-th event.
+  float weight(std::size_t effect) const { return weights_ ? weights_->shown(effect) : 1.0f; }
+  std::size_t bytes() const;  // held
 
   // The `count` blocks of an effect with the largest means, largest first. Goes over all its
   // blocks.
@@ -115,7 +133,7 @@ class EffectsModel {
 
  private:
   EffectsModel(int dimension, std::vector<Effect> effects, double noise_variance,
-               std::uint64_t bounded_max, bool learn_scales);
+               std::uint64_t bounded_max, EffectsAdapt adapt);
 
   // Whether an event or a prediction leaves the effect out.
   bool Leaves(std::size_t effect, EffectKey key) const {
@@ -124,6 +142,7 @@ class EffectsModel {
   bool IsBeyond(std::size_t effect, EffectKey key) const;
   void LearnScales(double error, double variance);
   void StepScales();
+  void Forget();
   void HoldSum(std::span<const std::size_t> learnt);
   void SetPrior(std::size_t effect);
   absl::Status DecodeTables(ByteReader& in);
@@ -133,16 +152,19 @@ class EffectsModel {
   std::vector<Effect> effects_;
   double noise_variance_;
   std::uint64_t bounded_max_;
-  bool learn_scales_;
+  EffectsAdapt adapt_;
   std::uint64_t events_ = 0;
-  std::vector<LearntScale> scales_;  // one per effect
+  std::vector<LearntScale> scales_;       // one per effect
+  std::optional<EffectWeights> weights_;  // with adapt_.weights
+  std::vector<Forgetting> forgetting_;    // one per effect
   // Each effect's table: position in one of the two lists.
   std::vector<std::size_t> table_;
   std::vector<BlockTable> vectors_;
   std::vector<ScalarTable> scalars_;
-  // One Learn's scratch, per effect: where its belief lies (one of the two, or none), and P z.
+  // One Learn's scratch, per effect: where its belief lies (one of the two, or none), z'm and P z.
   std::vector<BlockTable::Place*> places_;
   std::vector<ScalarTable::Cell*> cells_;
+  std::vector<float> parts_;
   std::vector<float> projected_;
 };
 

@@ -15,8 +15,13 @@ namespace {
 bool IsOfArm(const EffectScope& scope) { return scope.arm != EffectScope::kNone; }
 
 bool ArmsApart(const EffectsPosterior::Options& options) {
+  std::vector<bool> has_weight(static_cast<std::size_t>(options.arm_parts));
   for (std::size_t t = 0; t < options.scopes.size(); ++t) {
-    if (IsMoreThanShare(options.effects[t], options.scopes[t])) return false;
+    const EffectScope& scope = options.scopes[t];
+    if (IsMoreThanShare(options.effects[t], scope)) return false;
+    if (!IsOfArm(scope) || !options.weights) continue;
+    if (has_weight[static_cast<std::size_t>(scope.arm)]) return false;
+    has_weight[static_cast<std::size_t>(scope.arm)] = true;
   }
   return true;
 }
@@ -35,7 +40,8 @@ absl::StatusOr<std::shared_ptr<EffectsPosterior>> EffectsPosterior::Create(Optio
   BANDANA_ASSIGN_OR_RETURN(
       EffectsModel model,
       EffectsModel::Create(options.dimension, options.effects, options.reward_variance,
-                           options.pairs_max, options.learn_scales));
+                           options.pairs_max,
+                           {.scales = options.learn_scales, .weights = options.weights}));
   return std::shared_ptr<EffectsPosterior>(
       new EffectsPosterior(std::move(options), std::move(model)));
 }
@@ -181,19 +187,33 @@ std::optional<ScoreLaw> EffectsPosterior::Law(std::span<const EffectKey> user,
   SumLocked(user, scratch);
   UserKeys(user, keys);
   const EffectsModel::Belief common = model_.SumConstants(keys);
-  return ScoreLaw{
-      .posterior = &scratch, .mean = common.mean, .variance = std::max(0.0, common.variance)};
+  return ScoreLaw{.posterior = &scratch,
+                  .mean = common.mean,
+                  .variance = std::max(0.0, common.variance),
+                  .part_weights = PartWeights()};
+}
+
+std::vector<float> EffectsPosterior::PartWeights() const {
+  if (!options_.weights) return {};
+  std::vector<float> weights(static_cast<std::size_t>(options_.arm_parts), 1.0f);
+  for (std::size_t t = 0; t < options_.scopes.size(); ++t) {
+    const EffectScope& scope = options_.scopes[t];
+    if (IsOfArm(scope)) weights[static_cast<std::size_t>(scope.arm)] = model_.weight(t);
+  }
+  return weights;
 }
 
 EffectsModel::Belief EffectsPosterior::PartBelief(int position, EffectKey key) const {
-  if (key == kAbsent) return {};
-  thread_local Keys keys;
-  keys.resize(options_.scopes.size());
-  for (std::size_t t = 0; t < keys.size(); ++t) {
-    keys[t] = options_.scopes[t].arm == position ? key : kAbsent;
-  }
+  EffectsModel::Belief belief;
+  if (key == kAbsent) return belief;
   const std::shared_lock lock(mutex_);
-  return model_.SumConstants(keys);
+  for (std::size_t t = 0; t < options_.scopes.size(); ++t) {
+    if (options_.scopes[t].arm != position) continue;
+    const EffectsModel::Belief one = model_.Unweighted(static_cast<int>(t), key);
+    belief.mean += one.mean;
+    belief.variance += one.variance;
+  }
+  return belief;
 }
 
 EffectsModel::Belief EffectsPosterior::ArmBelief(std::span<const EffectKey> arm) const {
@@ -295,6 +315,7 @@ EffectsPosterior::Figures EffectsPosterior::figures() const {
     figures.bytes += pairs_[t].bytes();
     figures.blocks.push_back(model_.blocks(static_cast<int>(t)));
     figures.prior_variances.push_back(model_.prior_variance(static_cast<int>(t)));
+    figures.weights.push_back(model_.weight(t));
   }
   return figures;
 }

@@ -55,6 +55,7 @@ class EffectsPosterior {
     double reward_variance = 1;  // s2 of a reward, without what a mechanism adds
     std::uint64_t pairs_max = EffectsModel::kUnbounded;
     bool learn_scales = false;
+    bool weights = false;
     ExplorationRule exploration;  // kConstant or kLog
   };
   // Errors: as EffectsModel::Create.
@@ -83,10 +84,10 @@ class EffectsPosterior {
   // See ServedPosterior::Law.
   std::optional<ScoreLaw> Law(std::span<const EffectKey> user, NodePosterior& scratch) const;
   // Whether what an arm has of its own is a sum over its parts: each effect of arms is a constant
-  // and of one part alone.
+  // and of one part alone, and where there are weights no two are of the same part.
   bool arms_apart() const { return arms_apart_; }
-  // The reward that part `position` of an arm (0 the arm itself, then its groups) adds, where arms
-  // are apart.
+  // The reward that part `position` of an arm (0 the arm itself, then its groups) adds, before the
+  // part's weight (PartWeights), where arms are apart.
   EffectsModel::Belief PartBelief(int position, EffectKey key) const;
   // The reward that all parts of an arm add, where arms are apart. A part that is not there is
   // absent.
@@ -125,6 +126,7 @@ class EffectsPosterior {
     std::uint64_t freed = 0;              // keys of which something was forgotten, since Create
     std::vector<std::uint64_t> blocks;    // per effect
     std::vector<double> prior_variances;  // the same
+    std::vector<float> weights;           // the same, as readers see them
   };
   Figures figures() const;
   std::uint64_t pairs() const;
@@ -142,6 +144,8 @@ class EffectsPosterior {
   void Learn(const EffectsEvent& event);
   void Forget(const FreedKeys& freed);
   bool KnowsAlone(EffectKey key) const;  // requires mutex_
+  // By arm part: the weight of its effect; empty where all are 1. Requires mutex_.
+  std::vector<float> PartWeights() const;
 
   const Options options_;
   const bool arms_apart_;

@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "common/bandits/effects/forgetting.h"
 #include "common/bandits/effects/kept_values.h"
 #include "common/base/bytes.h"
 #include "common/ranking/effect_key.h"
@@ -53,6 +54,12 @@ class ScalarTable {
   static void Learn(Cell& cell, float observed, float variance) {
     cell.sum += observed / variance;
     cell.weight += 1 / variance;
+  }
+  // One step of forgetting: towards the prior. In sum and weight, with 1/V = 1/p + weight before.
+  void Forget(Cell& cell, const Forgetting& forgetting) const {
+    const float less = 1 + forgetting.renewed * prior_variance_ * cell.weight;
+    cell.sum *= forgetting.kept / less;
+    cell.weight *= forgetting.kept * forgetting.kept / less;
   }
   float prior_variance() const { return prior_variance_; }
   // Another prior for all cells from now on.

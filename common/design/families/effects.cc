@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/design/families/families.h"
 #include "common/design/files/group_names.h"
+#include "common/design/server_mechanism_table.h"
 #include "common/design/wire_messages.h"
 
 namespace bandana {
@@ -32,6 +33,36 @@ constexpr double kUserGroupsScale = 0.08;  // of all of them together
 constexpr double kUserScale = 0.02;
 constexpr double kArmScale = 0.03;
 constexpr double kPairScale = 0.01;
+constexpr double kStandardPairScale = 0.1;  // weights hold it in check
+
+constexpr double kHalfLifeMax = 1e6;  // events; beyond it a step is less than a float can tell
+
+// The field `scales` of an identity.
+constexpr char kScales[] = "scales";
+constexpr char kDeclared[] = "declared";
+constexpr char kLearnt[] = "learnt";
+constexpr char kWeighted[] = "weighted";
+
+void SetWeights(bool weights, ModelSpec& spec) {
+  spec.effects->weights = weights;
+  v1::EffectWeights& said = *spec.config.mutable_effects()->mutable_weights();
+  weights ? said.clear_none() : said.set_none(true);
+}
+
+// Weights would have nothing to tell such effects apart by.
+void CheckKeysDiffer(const EffectsSpec& effects, const FieldChecks& checks) {
+  for (std::size_t t = 0; t < effects.terms.size(); ++t) {
+    const EffectTerm& term = effects.terms[t];
+    const auto same = [&](const EffectTerm& other) {
+      return other.scope == term.scope && other.effect.vector == term.effect.vector;
+    };
+    const auto first = std::find_if(effects.terms.begin(), effects.terms.end(), same);
+    if (first - effects.terms.begin() == static_cast<std::ptrdiff_t>(t)) continue;
+    checks.Add(absl::StrCat("effects.effects[", t, "].keys"),
+               absl::StrCat("are those of effect ", first->effect.name,
+                            ": weights cannot tell the two apart"));
+  }
+}
 
 class Effects final : public Family {
  public:
@@ -52,17 +83,36 @@ class Effects final : public Family {
       checks.Add("exploration.confidence",
                  "is not for models of effects, whose widths are no bounds: use alpha");
     }
+    if (!spec.effects->weights) return;
+    if (spec.effects->learn_scales) {
+      checks.Add("effects.weights", "and learn_scales exclude each other: weights do more");
+    }
+    CheckKeysDiffer(*spec.effects, checks);
   }
-  std::vector<std::pair<std::string, std::string>> IdentityFields(
-      const ModelSpec& spec) const override {
+  void Complete(ModelSpec& spec) const override {
+    if (!spec.effects->weights_open) return;
+    const bool fit =
+        !spec.effects->learn_scales && !ServerRowOf(spec.public_spec).windows_of_widths;
+    SetWeights(fit, spec);
+  }
+  void KeepMade(const IdentityFieldList& stored, ModelSpec& spec) const override {
+    if (!spec.effects->weights_open) return;
+    const auto scales = std::find_if(stored.begin(), stored.end(),
+                                     [](const auto& field) { return field.first == kScales; });
+    SetWeights(scales != stored.end() && scales->second == kWeighted, spec);
+  }
+  IdentityFieldList IdentityFields(const ModelSpec& spec) const override {
     const EffectsSpec& effects = *spec.effects;
     const auto one = [](std::string* out, const EffectTerm& term) {
       absl::StrAppendFormat(out, "%s/%d:%d/%s/%.17g", term.effect.name, term.scope.user,
                             term.scope.arm, term.effect.vector ? "vector" : "constant",
                             term.effect.prior_variance);
+      if (term.effect.half_life > 0) absl::StrAppend(out, "/half_life ", term.effect.half_life);
     };
     return {{"effects", absl::StrJoin(effects.terms, ",", one)},
-            {"scales", effects.learn_scales ? "learnt" : "declared"},
+            {kScales, effects.weights        ? kWeighted
+                      : effects.learn_scales ? kLearnt
+                                             : kDeclared},
             {"user_groups", absl::StrJoin(effects.user_groups, ",")},
             {"arm_groups", absl::StrJoin(effects.arm_groups, ",")}};
   }
@@ -178,7 +228,7 @@ double DefaultScale(const EffectScope& scope, int groups) {
   return scope.user == 0 ? kUserScale : kUserGroupsScale / std::max(groups, 1);
 }
 
-void AddStandard(EffectsSpec& out) {
+void AddStandard(const v1::StandardEffects& given, double squared_range, EffectsSpec& out) {
   const auto add = [&](std::string name, bool vector, EffectScope scope) {
     out.terms.push_back({.effect = {.name = std::move(name), .vector = vector}, .scope = scope});
   };
@@ -189,6 +239,10 @@ void AddStandard(EffectsSpec& out) {
   }
   add("user", true, {.user = 0});
   add("arm", false, {.arm = 0});
+  if (!given.pairs()) return;
+  add("pair", false, {.user = 0, .arm = 0});
+  out.terms.back().effect.prior_variance = squared_range * kStandardPairScale;
+  out.terms.back().effect.bounded = true;
 }
 
 void AddListed(const v1::EffectsCoupling& effects, EffectsSpec& out, const FieldChecks& checks) {
@@ -218,6 +272,9 @@ void AddListed(const v1::EffectsCoupling& effects, EffectsSpec& out, const Field
     if (given.prior_variance() != 0) {
       term.effect.prior_variance =
           inside.Positive("prior_variance", given.prior_variance(), kScaleMax * kScaleMax);
+    }
+    if (given.half_life() != 0) {
+      term.effect.half_life = inside.Count("half_life", given.half_life(), 1, kHalfLifeMax);
     }
     term.effect.bounded =
         term.scope.user != EffectScope::kNone && term.scope.arm != EffectScope::kNone;
@@ -249,16 +306,19 @@ void ParseEffectsFamily(const v1::ModelConfig& config, const FileSource& files, 
   EffectsSpec& out = spec.effects.emplace();
   out.user_groups = ParseGroups("user_groups", given.user_groups(), checks);
   out.arm_groups = ParseGroups("arm_groups", given.arm_groups(), checks);
+  const RewardRange& range = spec.public_spec.reward_range;
+  const double squared_range = (range.max - range.min) * (range.max - range.min);
   if (given.has_standard() == (given.effects_size() > 0)) {
     checks.Add("effects", "and standard exclude each other, and one of them is required");
   } else if (given.has_standard()) {
-    AddStandard(out);
+    AddStandard(given.standard(), squared_range, out);
   } else {
     AddListed(given, out, checks);
   }
   out.learn_scales = given.learn_scales();
-  const RewardRange& range = spec.public_spec.reward_range;
-  FillScales((range.max - range.min) * (range.max - range.min), out);
+  out.weights = given.has_weights() && !given.weights().none();
+  out.weights_open = given.has_standard() && !given.has_weights();
+  FillScales(squared_range, out);
   out.users_max = static_cast<int>(checks.Count(
       "users_max", given.users_max() == 0 ? kUsersDefault : given.users_max(), 1, kUsersMax));
   out.pairs_max = checks.Count(
@@ -278,10 +338,20 @@ void ParseEffectsFamily(const v1::ModelConfig& config, const FileSource& files, 
 std::string EffectsWords(const ModelSpec& spec) {
   const auto word = [](std::string* out, const EffectTerm& term) {
     absl::StrAppendFormat(out, "%s %.3g", term.effect.name, term.effect.prior_variance);
+    if (term.effect.half_life > 0) {
+      absl::StrAppend(out, " (half-life ", term.effect.half_life, " events)");
+    }
   };
   return absl::StrCat("effects and their prior variances",
                       spec.effects->learn_scales ? " at the start: " : ": ",
-                      absl::StrJoin(spec.effects->terms, ", ", word));
+                      absl::StrJoin(spec.effects->terms, ", ", word),
+                      spec.effects->weights ? "; weights are learnt" : "");
+}
+
+v1::ModelConfig WithDefaultsOfBefore(v1::ModelConfig config) {
+  const bool open = config.effects().has_standard() && !config.effects().has_weights();
+  if (open) config.mutable_effects()->mutable_weights()->set_none(true);
+  return config;
 }
 
 }  // namespace bandana

@@ -28,6 +28,9 @@ const Family& EffectsFamily();
 void ParseEffectsFamily(const v1::ModelConfig& config, const FileSource& files, ModelSpec& spec,
                         const FieldChecks& checks);
 std::string EffectsWords(const ModelSpec& spec);
+// A configuration that was stored with what it leaves open filled in. One of a version that did not
+// fill it in says nothing of weights, and has none.
+v1::ModelConfig WithDefaultsOfBefore(v1::ModelConfig config);
 
 // Continuous actions.
 const Family& PointsFamily();

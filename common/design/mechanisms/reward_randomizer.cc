@@ -67,9 +67,17 @@ MadeServerMechanism MakeServerCentred(const ModelSpec& spec) {
 }
 
 void CheckCentredModel(const ModelSpec& spec, const FieldChecks& checks) {
-  if (!spec.effects || !spec.effects->learn_scales) return;
-  checks.Add("effects.learn_scales",
-             "is not for CENTRED_RANDOMIZER: windows and scales would feed each other");
+  if (!spec.effects) return;
+  if (spec.effects->learn_scales) {
+    checks.Add("effects.learn_scales",
+               "is not for CENTRED_RANDOMIZER: windows and scales would feed each other");
+  }
+  if (spec.effects->weights) {
+    checks.Add(
+        "effects.weights",
+        "is not for CENTRED_RANDOMIZER: its windows follow from widths that the weights set, "
+        "and clip what the weights are learnt from");
+  }
 }
 
 }  // namespace bandana

@@ -61,6 +61,7 @@ EffectsPosterior::Options OptionsOf(const ModelSpec& spec) {
                                     .reward_variance = spec.reward_stddev * spec.reward_stddev,
                                     .pairs_max = effects.pairs_max,
                                     .learn_scales = effects.learn_scales,
+                                    .weights = effects.weights,
                                     .exploration = spec.bandit.exploration};
   for (const EffectTerm& term : effects.terms) {
     options.effects.push_back(term.effect);

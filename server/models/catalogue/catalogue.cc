@@ -196,16 +196,24 @@ CatalogueArm Catalogue::ArmOf(const CatalogueEntry& entry) const {
   return arm;
 }
 
-float Catalogue::ReadBeliefs(std::size_t page, std::span<float> means) const {
+float Catalogue::ReadBeliefs(std::size_t page, std::span<const float> weights,
+                             std::span<float> means) const {
   const ArmPage& in = *pages_[page];
+  const auto weight = [&](std::size_t part) { return weights.empty() ? 1.0f : weights[part]; };
   in.ReadMeans(means);
-  float variance = in.variance_max();
+  if (!weights.empty()) {
+    for (float& mean : means) mean *= weights[0];
+  }
+  float variance = weight(0) * weight(0) * in.variance_max();
   if (shape_.groups.empty()) return variance;
-  for (const auto& values : names_->groups) variance += values->variance_max();
+  for (std::size_t g = 0; g < names_->groups.size(); ++g) {
+    variance += weight(g + 1) * weight(g + 1) * names_->groups[g]->variance_max();
+  }
   for (std::uint32_t row = 0; row < in.size(); ++row) {
     const std::span<const std::uint32_t> groups = in.groups(row);
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      if (groups[g] != ArmNames::kNone) means[row] += names_->groups[g]->mean(groups[g]);
+      if (groups[g] == ArmNames::kNone) continue;
+      means[row] += weight(g + 1) * names_->groups[g]->mean(groups[g]);
     }
   }
   return variance;

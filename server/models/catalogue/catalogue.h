@@ -104,8 +104,8 @@ class Catalogue {
   const ArmNames& group_values(std::size_t group) const { return *names_->groups[group]; }
   bool HasNamesOf(const Catalogue& other) const { return names_ == other.names_; }
   // Means of what the arms of a page have of their own, as last believed: of each arm and of its
-  // groups. Returns a bound of their variances. Requires keys.
-  float ReadBeliefs(std::size_t page, std::span<float> means) const;
+  // groups. Returns a bound of their variances. Requires keys. `weights`: ScoreLaw::part_weights.
+  float ReadBeliefs(std::size_t page, std::span<const float> weights, std::span<float> means) const;
   // Texts of arms that there are, and of some that there were.
   std::uint64_t names() const { return names_->size(); }
   std::size_t bytes() const;  // but for the names

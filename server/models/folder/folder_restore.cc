@@ -64,24 +64,30 @@ class Restorer {
     const CheckpointStore store({.state = state_, .seal = options_.checkpoint_seal},
                                 [](const std::string&) {});
     BANDANA_ASSIGN_OR_RETURN(const std::vector<CheckpointFile> files, store.Files());
-    const Identity configured = IdentityOf(spec_, {});
     for (auto file = files.rbegin(); file != files.rend(); ++file) {
       if (options_.through && file->sequence > *options_.through) continue;
       absl::StatusOr<Checkpoint> checkpoint = store.Load(*file);
       if (absl::IsFailedPrecondition(checkpoint.status())) return checkpoint.status();
       if (!checkpoint.ok()) {
         Note(checkpoint.status());
-      } else if (!IsOfModel(*checkpoint, configured)) {
+      } else if (!Fits(*checkpoint)) {
         return InvalidArgument(store.Path(*file),
                                " is of a model with another configuration (identity tells which)");
       } else {
         checkpoint_ = *std::move(checkpoint);
-        BANDANA_RETURN_IF_ERROR(CheckFormer(configured));
+        BANDANA_RETURN_IF_ERROR(CheckFormer(IdentityOf(spec_, {})));
         result_.checkpoint = file->sequence;
         return absl::OkStatus();
       }
     }
-    return StartEmpty(FixedDigest(configured));
+    return StartEmpty();
+  }
+
+  // Where the configuration leaves something open, the checkpoint says it.
+  bool Fits(const Checkpoint& checkpoint) {
+    if (IsOfModel(checkpoint, IdentityOf(spec_, {}))) return true;
+    KeepMade({}, spec_);
+    return IsOfModel(checkpoint, IdentityOf(spec_, {}));
   }
 
   // A former version may have released entries after its checkpoint that this one would not release
@@ -102,7 +108,7 @@ class Restorer {
   }
 
   // Without a checkpoint: the whole log, if it is there from its first entry.
-  absl::Status StartEmpty(const Sha256Digest& fixed) {
+  absl::Status StartEmpty() {
     BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(*state_));
     const absl::StatusOr<Identity> identity = ParseIdentity(text);
     const auto log = OpenLog(OldEngine(), folder_);
@@ -111,6 +117,7 @@ class Restorer {
       return DataLoss("model ", spec_.public_spec.name,
                       ": no checkpoint is sound, and the log does not begin at entry 1");
     }
+    KeepMade(*identity, spec_);
     const Identity configured = IdentityOf(spec_, identity->instance);
     if (IsFormer(*identity, configured)) {
       BANDANA_RETURN_IF_ERROR(Renew(*identity, configured).status());
@@ -120,7 +127,7 @@ class Restorer {
     }
     BANDANA_RETURN_IF_ERROR(CheckSameModel(*identity, configured));
     checkpoint_.instance = identity->instance;
-    checkpoint_.fixed = fixed;
+    checkpoint_.fixed = FixedDigest(configured);
     checkpoint_.dimension = spec_.public_spec.dimension;
     from_nothing_ = true;
     return absl::OkStatus();
@@ -157,7 +164,11 @@ class Restorer {
     if (!without_entries_) {
       sound = ForEachEntry(
           **log, checkpoint_.state.position,
-          [&](const LogEntry& entry) { return checkpoint_.state.Apply(entry, path, users, sink); },
+          [&](const LogEntry& entry) {
+            BANDANA_RETURN_IF_ERROR(checkpoint_.state.Apply(entry, path, users, sink));
+            path.Settle(checkpoint_.state);
+            return absl::OkStatus();
+          },
           options_.through.value_or(UINT64_MAX));
       if (absl::IsUnavailable(sound)) return sound;
     }
@@ -264,7 +275,7 @@ class Restorer {
     return options_.log->Publish(folder_, /*replace=*/true);
   }
 
-  const ModelSpec& spec_;
+  ModelSpec spec_;
   const RestoreOptions& options_;
   const std::string folder_;
   const std::string half_made_;

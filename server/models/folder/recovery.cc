@@ -137,19 +137,25 @@ absl::Status CheckNoiseKey(const Identity& stored, const EventPath& path) {
       "noise_key back, or import the model's state as a new model");
 }
 
+// nullptr: there is none that is complete.
+absl::StatusOr<std::shared_ptr<StateStore>> FindState(const ModelSpec& spec,
+                                                      const std::string& folder,
+                                                      const LogEngine& engine) {
+  BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
+  if (!engine.Holds(folder)) BANDANA_RETURN_IF_ERROR(engine.Adopt(folder).status());
+  absl::StatusOr<std::shared_ptr<StateStore>> state = engine.OpenState(folder, DrawsNoise(spec));
+  if (absl::IsNotFound(state.status())) return std::shared_ptr<StateStore>();
+  BANDANA_RETURN_IF_ERROR(state.status());
+  BANDANA_ASSIGN_OR_RETURN(const bool made, (*state)->Has(kIdentityFile));
+  return made ? *state : std::shared_ptr<StateStore>();
+}
+
 absl::StatusOr<std::shared_ptr<StateStore>> FindOrMake(const ModelSpec& spec,
                                                        const std::string& folder,
                                                        const RecoveryOptions& options) {
   const LogEngine& engine = *options.log;
-  BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
-  if (!engine.Holds(folder)) BANDANA_RETURN_IF_ERROR(engine.Adopt(folder).status());
-  absl::StatusOr<std::shared_ptr<StateStore>> state = engine.OpenState(folder, DrawsNoise(spec));
-  if (state.ok()) {
-    BANDANA_ASSIGN_OR_RETURN(const bool made, (*state)->Has(kIdentityFile));
-    if (made) return state;
-  } else if (!absl::IsNotFound(state.status())) {
-    return state;
-  }
+  absl::StatusOr<std::shared_ptr<StateStore>> state = FindState(spec, folder, engine);
+  if (!state.ok() || *state != nullptr) return state;
   BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, NewInstance());
   BANDANA_ASSIGN_OR_RETURN(const Identity identity, NewIdentity(spec, instance, options.noise_key));
   state = MakeModelFolder(folder, spec, identity, nullptr, engine, options.checkpoint_seal);
@@ -216,7 +222,9 @@ absl::Status WriteIdentity(StateStore& state, const Identity& identity) {
 absl::Status CheckStored(const StateStore& state, const ModelSpec& spec) {
   BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(state));
   BANDANA_ASSIGN_OR_RETURN(const Identity stored, ParseIdentity(text));
-  BANDANA_RETURN_IF_ERROR(CheckSameModel(stored, IdentityOf(spec, stored.instance)));
+  ModelSpec made = spec;
+  KeepMade(stored, made);
+  BANDANA_RETURN_IF_ERROR(CheckSameModel(stored, IdentityOf(made, stored.instance)));
   return CheckUsersStay(state, spec);
 }
 
@@ -313,6 +321,17 @@ absl::Status ReadState(std::optional<Checkpoint> start, const LogReader& log, bo
 }
 
 }  // namespace
+
+absl::StatusOr<ModelSpec> AsMade(ModelSpec spec, const std::string& folder,
+                                 const LogEngine& engine) {
+  BANDANA_ASSIGN_OR_RETURN(const std::shared_ptr<StateStore> state,
+                           FindState(spec, folder, engine));
+  if (state == nullptr) return spec;
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadIdentityFile(*state));
+  BANDANA_ASSIGN_OR_RETURN(const Identity stored, ParseIdentity(text));
+  KeepMade(stored, spec);
+  return spec;
+}
 
 absl::StatusOr<Recovered> Recover(const ModelSpec& spec, const std::string& folder,
                                   const RecoveryOptions& options, UserIndex& users,

@@ -86,6 +86,11 @@ struct Recovered {
   WindowValues former;                      // Checkpoint::former
 };
 
+// The spec with what it leaves open as the model in the folder was made with it (KeepMade); as it
+// is where there is none. Errors: DATA_LOSS, UNAVAILABLE.
+absl::StatusOr<ModelSpec> AsMade(ModelSpec spec, const std::string& folder,
+                                 const LogEngine& engine);
+
 // Opens the folder; or takes the model that the store knows under the folder's name; or makes it
 // where it is new: newest valid checkpoint, then every log entry
 // after it, verified against the running hash. The noise of central models is drawn again from

@@ -7,6 +7,7 @@
 
 #include "common/base/sha256.h"
 #include "common/base/status.h"
+#include "common/design/families/families.h"
 #include "common/design/planner/served_config.h"
 
 namespace bandana::server {
@@ -37,7 +38,8 @@ absl::StatusOr<v1::ModelConfig> ReadStoredConfig(const StateStore& state) {
   return config;
 }
 
-absl::StatusOr<ModelSpec> ParseStoredConfig(const v1::ModelConfig& config) {
+absl::StatusOr<ModelSpec> ParseStoredConfig(const v1::ModelConfig& stored) {
+  const v1::ModelConfig config = WithDefaultsOfBefore(stored);
   std::vector<ConfigError> errors;
   std::optional<ModelSpec> spec = ParseServedModel(config, "", /*allow_files=*/false, errors);
   if (errors.size() == 1 && errors.front().field == kEventLimitField) {

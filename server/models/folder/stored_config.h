@@ -17,6 +17,6 @@ absl::Status WriteStoredConfig(StateStore& state, const v1::ModelConfig& config)
 // Errors: DATA_LOSS damaged; NOT_FOUND; UNAVAILABLE I/O.
 absl::StatusOr<v1::ModelConfig> ReadStoredConfig(const StateStore& state);
 // Errors: INVALID_ARGUMENT this server does not serve it.
-absl::StatusOr<ModelSpec> ParseStoredConfig(const v1::ModelConfig& config);
+absl::StatusOr<ModelSpec> ParseStoredConfig(const v1::ModelConfig& stored);
 
 }  // namespace bandana::server

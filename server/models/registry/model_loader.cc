@@ -142,8 +142,10 @@ absl::Status ModelLoader::Reopen(const std::string& name, ModelSpec spec) {
                    .fingerprint = FingerprintOf(spec)};
   absl::StatusOr<OpenedModel> opened = opener_.Open(std::move(spec), as);
   absl::Status done = opened.status();
-  if (done.ok() && !entry.configured && opened->owned != nullptr) {
-    done = opened->owned->StoreConfig(entry.spec->config);
+  if (done.ok() && !entry.configured) {
+    entry.spec = std::make_shared<const ModelSpec>(opened->model->spec());
+    entry.fingerprint = FingerprintOf(*entry.spec);
+    if (opened->owned != nullptr) done = opened->owned->StoreConfig(entry.spec->config);
   }
   if (done.ok()) {
     entry.opened = *std::move(opened);

@@ -43,10 +43,15 @@ absl::StatusOr<std::unique_ptr<FollowedModel>> FollowedModel::Open(ModelSpec spe
                                                                    const FollowOptions& options,
                                                                    const SharedModel& seen) {
   const std::string name = spec.public_spec.name;
-  std::unique_ptr<FollowedModel> model(new FollowedModel(std::move(spec), folder, clock, options));
+  const auto annotated = [&](const absl::Status& why) {
+    return Annotate(why, absl::StrCat("model ", name));
+  };
+  absl::StatusOr<ModelSpec> made = AsMade(std::move(spec), folder, *options.hosted.log);
+  if (!made.ok()) return annotated(made.status());
+  std::unique_ptr<FollowedModel> model(new FollowedModel(*std::move(made), folder, clock, options));
   const absl::Status started = model->Start(seen);
   if (started.ok()) return model;
-  return Annotate(started, absl::StrCat("model ", name));
+  return annotated(started);
 }
 
 absl::Status FollowedModel::Start(const SharedModel& seen) {

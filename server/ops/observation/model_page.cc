@@ -105,13 +105,14 @@ std::string EffectRow(const EffectLook& effect) {
   const auto words = [&](std::string* out, const EffectLook::Value& value) {
     absl::StrAppend(out, ValueWords(value, effect.vector));
   };
-  return absl::StrCat("<tr><th class=\"name\" scope=\"row\">", Escape(effect.name), "</th><td>",
-                      effect.vector ? "features" : "constant",
-                      "</td><td class=\"n\" data-label=\"Learnt of\">", Grouped(effect.blocks),
-                      "</td><td class=\"n\" data-label=\"Prior variance\">",
-                      absl::StrFormat("%.3g", effect.prior_variance), "</td><td class=\"",
-                      effect.largest.empty() ? "none" : "", "\" data-label=\"Largest\">",
-                      absl::StrJoin(effect.largest, " &middot; ", words), "</td></tr>\n");
+  return absl::StrCat(
+      "<tr><th class=\"name\" scope=\"row\">", Escape(effect.name), "</th><td>",
+      effect.vector ? "features" : "constant", "</td><td class=\"n\" data-label=\"Learnt of\">",
+      Grouped(effect.blocks), "</td><td class=\"n\" data-label=\"Prior variance\">",
+      absl::StrFormat("%.3g", effect.prior_variance), "</td><td class=\"n\" data-label=\"Weight\">",
+      absl::StrFormat("%.3g", effect.weight), "</td><td class=\"",
+      effect.largest.empty() ? "none" : "", "\" data-label=\"Largest\">",
+      absl::StrJoin(effect.largest, " &middot; ", words), "</td></tr>\n");
 }
 
 // The effects that a model has learnt: released values only, and nothing of single users.
@@ -120,7 +121,7 @@ std::string EffectsTable(const std::vector<EffectLook>& effects) {
   std::string table =
       "<h3>Effects</h3>\n<div class=\"wide\"><table "
       "class=\"rows\"><thead><tr><th>Effect</th><th>Of</th>"
-      "<th class=\"n\">Learnt of</th><th class=\"n\">Prior variance</th>"
+      "<th class=\"n\">Learnt of</th><th class=\"n\">Prior variance</th><th class=\"n\">Weight</th>"
       "<th>Largest (of features: length of the mean)</th></tr></thead><tbody>\n";
   for (const EffectLook& effect : effects) table += EffectRow(effect);
   return table + "</tbody></table></div>\n";

@@ -78,6 +78,12 @@ constexpr Model kLocal[] = {
     {"inverse-gap",
      "independent {} mode: LOCAL_REWARD policy { inverse_gap { gamma: 4 } } "
      "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"effects-forgetting",
+     "effects { weights {} effects { name: 'shared' half_life: 4 } "
+     "effects { name: 'user' keys { user: true } half_life: 3 } "
+     "effects { name: 'arm' keys { arm: true } features: CONSTANT half_life: 2 } "
+     "effects { name: 'pair' keys { user: true } keys { arm: true } features: CONSTANT } } "
+     "mode: LOCAL_REWARD privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } "},
     {"learnt-scales",
      "effects { standard {} user_groups: 'plan' learn_scales: true } mode: LOCAL_REWARD "
      "policy { inverse_gap { gamma: 2 } } privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } "},
@@ -115,6 +121,11 @@ constexpr Model kCentral[] = {
     {"effects",
      "effects { standard {} user_groups: 'plan' } mode: CENTRAL_REWARD "
      "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
+    {"effects-forgetting",
+     "effects { weights {} effects { name: 'user' keys { user: true } half_life: 3 } "
+     "effects { name: 'arm' keys { arm: true } features: CONSTANT half_life: 2 } "
+     "effects { name: 'pair' keys { user: true } keys { arm: true } features: CONSTANT } } "
+     "mode: CENTRAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
     {"learnt-scales",
      "effects { standard {} learn_scales: true } mode: CENTRAL_REWARD "
      "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
