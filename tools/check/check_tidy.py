@@ -19,7 +19,7 @@ import threading
 import clean_units
 import source_tree
 
-ROOMS = ("common/", "server/", "client/src/", "tools/", "research/")
+ROOMS = ("common/", "server/", "client/core/", "client/src/", "tools/", "research/")
 TOOL, COMPILER = "clang-tidy-14", "clang++-14"
 UNIT_MAX = 12
 SOURCES = r"(common|server|client|tools|research)/.*\.(h|cc)$"

@@ -19,6 +19,7 @@ struct ToNamed {
   template <typename Element>
   NamedValue operator()(const std::vector<Element>& values) const {
     std::vector<NamedValue> list;
+    list.reserve(values.size());
     for (const Element& value : values) list.push_back((*this)(value));
     return NamedValue::List(std::move(list));
   }
