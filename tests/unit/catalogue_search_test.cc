@@ -192,35 +192,39 @@ class CatalogueSearchTest : public ::testing::Test {
 };
 
 TEST_F(CatalogueSearchTest, FindsWhatScoringAllFinds) {
-  Begin();
-  ExpectSame({}, 10, 1);  // all score alike
-  for (int round = 0; round < 30; ++round) {
-    Learn(100);
-    ExpectSame({}, 1 + round % 16, static_cast<std::uint64_t>(round));
-    if (round > 5) {
-      EXPECT_LT(scored_, 0.2);
+  for (const bool weights : {false, true}) {
+    SCOPED_TRACE(weights);
+    options_.weights = weights;
+    Begin();
+    ExpectSame({}, 10, 1);  // all score alike
+    for (int round = 0; round < 30; ++round) {
+      Learn(100);
+      ExpectSame({}, 1 + round % 16, static_cast<std::uint64_t>(round));
+      if (round > 5) {
+        EXPECT_LT(scored_, 0.2);
+      }
+      ExpectSame({"fizz"}, 10, 1);
+      ExpectSame({"rare", "unknown"}, 3, 1);
+      const server::OfferRules tenth{.where = {{.field = "price", .least = 50, .most = 60}},
+                                     .now = absl::FromUnixSeconds(round % 10)};
+      ExpectSame({}, 10, 1, tenth);
+      if (round > 5) {
+        EXPECT_LT(scored_, 0.5);
+      }
+      using Boost = server::CompiledBoost;
+      const std::vector<Boost> boosts = {
+          {.of = Boost::Of::kTag, .number = catalogue_->FindTag("fizz"), .add = 0.3},
+          {.of = Boost::Of::kGroup,
+           .number = catalogue_->group_values(0).Find("g3"),
+           .group = 0,
+           .add = round % 2 == 0 ? -1e6 : 0.1},
+          {.of = Boost::Of::kArm, .number = 30, .add = 2}};
+      ExpectSame({}, 10, 1, {}, boosts);
+      ExpectSame({"fizz"}, 10, 1, tenth, boosts);
+      Change();
+      ExpectSame({}, 10, 1);
+      if (HasFailure()) FAIL() << "round " << round;
     }
-    ExpectSame({"fizz"}, 10, 1);
-    ExpectSame({"rare", "unknown"}, 3, 1);
-    const server::OfferRules tenth{.where = {{.field = "price", .least = 50, .most = 60}},
-                                   .now = absl::FromUnixSeconds(round % 10)};
-    ExpectSame({}, 10, 1, tenth);
-    if (round > 5) {
-      EXPECT_LT(scored_, 0.5);
-    }
-    using Boost = server::CompiledBoost;
-    const std::vector<Boost> boosts = {
-        {.of = Boost::Of::kTag, .number = catalogue_->FindTag("fizz"), .add = 0.3},
-        {.of = Boost::Of::kGroup,
-         .number = catalogue_->group_values(0).Find("g3"),
-         .group = 0,
-         .add = round % 2 == 0 ? -1e6 : 0.1},
-        {.of = Boost::Of::kArm, .number = 30, .add = 2}};
-    ExpectSame({}, 10, 1, {}, boosts);
-    ExpectSame({"fizz"}, 10, 1, tenth, boosts);
-    Change();
-    ExpectSame({}, 10, 1);
-    if (HasFailure()) FAIL() << "round " << round;
   }
 }
 
@@ -249,6 +253,9 @@ TEST_F(CatalogueSearchTest, ScoresAllWhereArmsAreNotApart) {
   EXPECT_FALSE(pairs->Law({}, scratch));
   options_.scopes.back() = {.arm = 1};
   EXPECT_TRUE((*EffectsPosterior::Create(options_))->Law({}, scratch));
+  options_.weights = true;  // two weights of one part
+  EXPECT_FALSE((*EffectsPosterior::Create(options_))->Law({}, scratch));
+  options_.weights = false;
   options_.effects.back().vector = true;
   EXPECT_FALSE((*EffectsPosterior::Create(options_))->Law({}, scratch));
 }

@@ -87,9 +87,12 @@ class EffectsFreeingTest : public ::testing::Test {
 // Encoded by another thread while events and freed keys come: new keys, keys that go, blocks that
 // grow from vectors to a triangle, scales that move.
 TEST_F(EffectsFreeingTest, AFrozenStateIsThatOfItsMoment) {
-  for (const bool learn_scales : {false, true}) {
+  for (const EffectsAdapt adapt :
+       {EffectsAdapt{}, EffectsAdapt{.scales = true}, EffectsAdapt{.weights = true}}) {
     EffectsPosterior::Options options = Options();
-    options.learn_scales = learn_scales;
+    options.learn_scales = adapt.scales;
+    options.weights = adapt.weights;
+    for (Effect& effect : options.effects) effect.half_life = adapt.weights ? 40 : 0;
     posterior_ = New(options);
     int user = 0;
     const auto some = [&](int events) {
@@ -295,9 +298,11 @@ TEST_F(EffectsFreeingTest, ACheckpointAndTheRestGiveTheWholesBytes) {
     auto options = Options();
     options.pairs_max = 5 + below(40);
     options.learn_scales = seed % 3 == 0;
+    options.weights = seed % 3 == 1;
+    for (Effect& effect : options.effects) effect.half_life = seed % 2 * (5 + below(20));
     const auto whole = New(options);
     auto resumed = New(options);
-    const std::uint32_t steps = options.learn_scales ? 2200 : 200 + below(200);
+    const std::uint32_t steps = options.learn_scales ? 2200 : (options.weights ? 900 : 300);
     for (std::uint32_t step = 0; step < steps; ++step) {
       const Who who{.user = absl::StrCat(below(8)),
                     .country = std::vector<std::string>{"", "fr", "de"}[below(3)],

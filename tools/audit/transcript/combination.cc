@@ -73,17 +73,15 @@ constexpr Model kLocal[] = {
      "independent {} mode: LOCAL_REWARD policy { thompson { draws: 5 } } "
      "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
     {"effects-softmax",
-     "effects { standard {} } mode: LOCAL_REWARD policy { softmax { temperature: 0.5 } } "
-     "privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } "},
-    {"inverse-gap",
-     "independent {} mode: LOCAL_REWARD policy { inverse_gap { gamma: 4 } } "
-     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
-    {"effects-forgetting",
      "effects { weights {} effects { name: 'shared' half_life: 4 } "
      "effects { name: 'user' keys { user: true } half_life: 3 } "
      "effects { name: 'arm' keys { arm: true } features: CONSTANT half_life: 2 } "
      "effects { name: 'pair' keys { user: true } keys { arm: true } features: CONSTANT } } "
-     "mode: LOCAL_REWARD privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } "},
+     "mode: LOCAL_REWARD policy { softmax { temperature: 0.5 } } "
+     "privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } "},
+    {"inverse-gap",
+     "independent {} mode: LOCAL_REWARD policy { inverse_gap { gamma: 4 } } "
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
     {"learnt-scales",
      "effects { standard {} user_groups: 'plan' learn_scales: true } mode: LOCAL_REWARD "
      "policy { inverse_gap { gamma: 2 } } privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } "},
@@ -119,10 +117,9 @@ constexpr Model kCentral[] = {
      "shared {} mode: CENTRAL_REWARD half_life { seconds: 3600 } "
      "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
     {"effects",
-     "effects { standard {} user_groups: 'plan' } mode: CENTRAL_REWARD "
-     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
-    {"effects-forgetting",
-     "effects { weights {} effects { name: 'user' keys { user: true } half_life: 3 } "
+     "effects { user_groups: 'plan' weights {} "
+     "effects { name: 'plan' keys { user_group: 'plan' } half_life: 4 } "
+     "effects { name: 'user' keys { user: true } half_life: 3 } "
      "effects { name: 'arm' keys { arm: true } features: CONSTANT half_life: 2 } "
      "effects { name: 'pair' keys { user: true } keys { arm: true } features: CONSTANT } } "
      "mode: CENTRAL_REWARD privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } "},
