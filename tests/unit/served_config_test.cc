@@ -8,6 +8,7 @@
 #include <cmath>
 #include <string>
 
+#include "common/design/planner/choice_table.h"
 #include "common/design/planner/context_plan.h"
 #include "common/design/privacy_config.h"
 #include "common/promise/privacy_rules.h"
@@ -17,6 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 ModelSpec Served(const std::string& privacy, const std::string& mode = "CENTRAL_REWARD") {
   v1::ModelConfig config;
@@ -98,6 +100,29 @@ TEST(ServedConfig, AutoPlansALogisticModelForWhatIsReported) {
                                      .delta = {1e-5}});
   ASSERT_TRUE(plan.ok());
   EXPECT_THAT(spec.plan, HasSubstr(ExplainContextPlan(*plan)));
+}
+
+// Whose effects then have weights, which windows around predictions would rule out.
+TEST(ServedConfig, AutoTakesTheRandomizerForEffects) {
+  const auto served = [](const std::string& more) {
+    v1::ModelConfig config;
+    EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(
+        "name: 'm' dimension: 2 effects { standard {} } reporting { one_per_decision: true } " +
+            more,
+        &config));
+    std::vector<ConfigError> errors;
+    const auto spec = ParseServedModel(config, "", false, errors);
+    EXPECT_TRUE(spec && spec->public_spec.mechanism == MechanismId::kRewardRandomizer &&
+                spec->effects->weights);
+    const auto text = ExplainChoice(spec->public_spec, spec->config);
+    return text.ok() ? *text : std::string();
+  };
+  const std::string local = served("mode: LOCAL_REWARD privacy { epsilon: 2 }");
+  EXPECT_THAT(local, HasSubstr("REWARD_RANDOMIZER   noise sd"));
+  EXPECT_THAT(local, HasSubstr("CENTRED_RANDOMIZER  noise sd"));
+  EXPECT_THAT(served("mode: LOCAL_REWARD reward_binary: true privacy { epsilon: 2 }"),
+              Not(HasSubstr("CENTRED")));
+  EXPECT_THAT(served("mode: CENTRAL_REWARD privacy { epsilon: 2 }"), Not(HasSubstr("CENTRED")));
 }
 
 TEST(ServedConfig, AutoRandomizesBinaryRewards) {

@@ -70,7 +70,9 @@ class Effects final : public Family {
   Scope scope() const override {
     return {.plural = "models of effects",
             .modes = {Mode::kNonPrivate, Mode::kLocalReward, Mode::kCentralReward},
-            .keeps = "their beliefs are learnt in one pass, without sums that could fade"};
+            .keeps =
+                "their beliefs are learnt in one pass, without sums that could fade: give an "
+                "effect a half_life of its own"};
   }
   Defaults defaults(const RewardRange& range) const override {
     return {.reward_stddev = std::sqrt(kRewardVariance) * (range.max - range.min), .alpha = kAlpha};

@@ -20,9 +20,12 @@
 #include "common/design/privacy_config.h"
 #include "common/design/server_mechanism.h"
 #include "common/design/wire_messages.h"
+#include "common/mechanisms/centred_window.h"
+#include "common/mechanisms/reward_randomizer.h"
 #include "common/mechanisms/sparse/sparse_release.h"
 #include "common/promise/context_reports.h"
 #include "common/promise/field_checks.h"
+#include "common/promise/mechanism_table.h"
 #include "common/promise/privacy_rules.h"
 
 namespace bandana {
@@ -143,6 +146,34 @@ absl::StatusOr<std::string> ExplainSparse(const ModelSpec& spec) {
   return text;
 }
 
+// Models of effects: either mechanism's noise, and what it makes of the weights that effects have
+// with one of them alone. The shares of regret are measured (docs/design/effects.md#weights), with
+// epsilon 2, beside the randomizer without weights.
+absl::StatusOr<std::string> ExplainEffects(const ModelSpec& spec) {
+  const PublicSpec& p = spec.public_spec;
+  BANDANA_ASSIGN_OR_RETURN(
+      const RewardRandomizer randomizer,
+      RewardRandomizer::Create(
+          {.epsilon = p.epsilon, .range = p.reward_range, .binary = p.reward_binary}));
+  std::string text = absl::StrFormat(
+      "AUTO takes REWARD_RANDOMIZER for models of effects:\n"
+      "  REWARD_RANDOMIZER   noise sd %.3g per report; weights of effects leave 0.67 to 0.99 of "
+      "the "
+      "regret%s\n",
+      std::sqrt(randomizer.VarianceMax()),
+      spec.effects->weights ? "" : ", and this model has none");
+  const bool centred = FindMechanism(MechanismId::kCentredRandomizer, p.mode) != nullptr;
+  if (!centred || p.reward_binary) return text;
+  const RewardRange window = CentredWindow(p.reward_range, p.reward_range.middle(), /*width=*/0,
+                                           spec.reward_stddev, p.epsilon);
+  absl::StrAppendFormat(
+      &text,
+      "  CENTRED_RANDOMIZER  noise sd %.3g to %.3g per report, less as the posterior narrows; it "
+      "leaves 0.92 to 0.99 of the regret, and has no weights\n",
+      std::sqrt(randomizer.VarianceMaxIn(window)), std::sqrt(randomizer.VarianceMax()));
+  return text;
+}
+
 struct ChoiceRow {
   std::vector<Mode> modes;
   std::string_view family;
@@ -169,7 +200,7 @@ const std::vector<ChoiceRow>& Rows() {
       {{Mode::kLocalReward, Mode::kCentralReward}, "linear", ChooseForRewards, ExplainRewards},
       {{Mode::kLocalReward}, "arms", nullptr, OnlyOne},
       {{Mode::kLocalReward}, "points", nullptr, OnlyOne},
-      {{Mode::kLocalReward, Mode::kCentralReward}, "effects", nullptr, OnlyOne},
+      {{Mode::kLocalReward, Mode::kCentralReward}, "effects", nullptr, OfConfig<ExplainEffects>},
       {{Mode::kJoint}, "linear", ChooseJointCounter, OfConfig<ExplainJointCounter>},
       {{Mode::kJoint}, "sparse", nullptr, OfConfig<ExplainSparse>},
       {{Mode::kLocalContext}, "linear", ChooseForContexts, OfConfig<ExplainContexts>},
