@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_split.h"
 #include "common/base/file.h"
+#include "common/design/family.h"
 #include "server/ops/config/config_file.h"
 #include "server/ops/config/config_summary.h"
 #include "tests/support/status_matchers.h"
@@ -34,6 +35,11 @@ TEST(RecipesTest, EachPassesTheCheck) {
     ASSERT_TRUE(config->spec.has_value());
     ASSERT_EQ(config->spec->models.size(), 1u);
     EXPECT_EQ(config->spec->models[0].public_spec.name, name);
+    // Devices of a private model may choose by themselves.
+    const ModelSpec& spec = config->spec->models[0];
+    if (spec.public_spec.mode != Mode::kNonPrivate) {
+      EXPECT_THAT(FamilyOf(spec).CheckRankedByDevices(spec), IsOk());
+    }
     if (name == "personalizer") continue;  // hashes its features
     EXPECT_NE(config->spec->models[0].public_spec.features, nullptr);
     EXPECT_THAT(Summary(*config->spec), ::testing::HasSubstr("bias"));

@@ -92,6 +92,8 @@ constexpr EffectsRow kEffectsModels[] = {
 };
 
 constexpr std::string_view kCatalogue = "  arms_file: \"arms.tsv\"\n";
+constexpr std::string_view kWithPairs =
+    "standard { pairs: true }  # users meet the same artists again";
 
 void AppendStart(std::string_view name, int dimension, std::string& out) {
   absl::StrAppend(&out, "models {\n  name: \"", ToAbsl(name), "\"\n  dimension: ", dimension,
@@ -117,11 +119,12 @@ void AppendModel(const Model& model, int dimension, std::string& out) {
   absl::StrAppend(&out, ToAbsl(kCatalogue), "}\n");
 }
 
-// `catalogue`: a line, or empty.
-void AppendEffects(int dimension, int levels, std::string_view catalogue, std::string& out) {
+// `standard`: which effects. `catalogue`: a line, or empty.
+void AppendEffects(int dimension, int levels, std::string_view standard, std::string_view catalogue,
+                   std::string& out) {
   for (const EffectsRow& model : kEffectsModels) {
     AppendStart(model.name, dimension, out);
-    out += "  effects {\n    standard {}\n";
+    absl::StrAppend(&out, "  effects {\n    ", ToAbsl(standard), "\n");
     for (int level = 1; level <= levels; ++level) {
       absl::StrAppend(&out, "    user_groups: \"level", level, "\"\n");
     }
@@ -136,13 +139,13 @@ void AppendEffects(int dimension, int levels, std::string_view catalogue, std::s
 std::string ToServerConfig(int dimension, int levels) {
   std::string text(kHeader);
   for (const Model& model : kModels) AppendModel(model, dimension, text);
-  if (levels > 0) AppendEffects(dimension, levels, kCatalogue, text);
+  if (levels > 0) AppendEffects(dimension, levels, kWithPairs, kCatalogue, text);
   return text;
 }
 
 std::string ToGraphServerConfig(int dimension, int levels) {
   std::string text(kGraphHeader);
-  AppendEffects(dimension, levels, "", text);
+  AppendEffects(dimension, levels, "standard {}", "", text);
   return text;
 }
 

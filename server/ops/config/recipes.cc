@@ -32,8 +32,10 @@ models {
     crosses { a: "hour" b: "category" }
   }
 
-  # Of everybody, of each user, of each arm: an arm that is popular, a user who clicks much.
-  effects { standard {} }
+  # Of everybody, of each user, of each arm: an arm that is popular, a user who clicks much. And of pairs: what this user
+  # thinks of this arm, as users meet the same arms again. Without pairs a catalogue of a million arms is searched, and
+  # devices can choose by themselves.
+  effects { standard { pairs: true } }
 
   # A reward is 1 for a click, 0 for none.
   reward_min: 0
