@@ -26,6 +26,8 @@ ABSL_FLAG(int, arms, 1'000'000, "arms, by Zipf's law");
 ABSL_FLAG(std::int64_t, events, 10'000'000, "in all");
 ABSL_FLAG(int, dimension, 25, "of the features");
 ABSL_FLAG(int, levels, 8, "of groups of users: 20000, 10000, ...");
+ABSL_FLAG(bool, weights, true, "the model's effects have weights");
+ABSL_FLAG(bool, pairs, false, "and there is one of each user and arm");
 ABSL_FLAG(int, selects, 200'000, "decisions of 10 arms that are timed after the events");
 
 namespace bandana::bench {
@@ -131,7 +133,9 @@ int Main() {
   const ZipfOptions options{.users = absl::GetFlag(FLAGS_users),
                             .arms = absl::GetFlag(FLAGS_arms),
                             .dimension = absl::GetFlag(FLAGS_dimension),
-                            .levels = absl::GetFlag(FLAGS_levels)};
+                            .levels = absl::GetFlag(FLAGS_levels),
+                            .weights = absl::GetFlag(FLAGS_weights),
+                            .pairs = absl::GetFlag(FLAGS_pairs)};
   Bench bench(options);
   bench.Learn(absl::GetFlag(FLAGS_events));
   bench.Measure();

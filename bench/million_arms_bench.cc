@@ -31,6 +31,7 @@ ABSL_FLAG(int, arms, 1'000'000, "arms, by Zipf's law");
 ABSL_FLAG(std::int64_t, events, 10'000'000, "learnt before the first query");
 ABSL_FLAG(int, dimension, 25, "of the features");
 ABSL_FLAG(int, levels, 8, "of groups of users");
+ABSL_FLAG(bool, weights, true, "the model's effects have weights");
 ABSL_FLAG(int, queries, 500, "of each kind");
 ABSL_FLAG(int, plain_every, 25, "queries between two plain scans");
 ABSL_FLAG(int, changes_per_second, 10'000, "arms put again while queries run");
@@ -261,6 +262,7 @@ int Main() {
   zipf.arms = absl::GetFlag(FLAGS_arms);
   zipf.dimension = absl::GetFlag(FLAGS_dimension);
   zipf.levels = absl::GetFlag(FLAGS_levels);
+  zipf.weights = absl::GetFlag(FLAGS_weights);
   const int queries = absl::GetFlag(FLAGS_queries);
   Bench bench(zipf);
   const auto untouched = bench.Query(std::min(queries, 5), 1);

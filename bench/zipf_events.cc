@@ -23,7 +23,8 @@ ModelSpec ZipfModelSpec(const ZipfOptions& options) {
   config.set_dimension(options.dimension);
   config.set_mode(v1::NON_PRIVATE);
   config.mutable_token_lifetime()->set_seconds(kTokenSeconds);
-  config.mutable_effects()->mutable_standard();
+  config.mutable_effects()->mutable_standard()->set_pairs(options.pairs);
+  if (!options.weights) config.mutable_effects()->mutable_weights()->set_none(true);
   config.mutable_effects()->set_users_max(options.users);
   config.set_arms_max(options.arms);
   for (int level = 0; level < options.levels; ++level) {

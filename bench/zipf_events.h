@@ -31,6 +31,8 @@ struct ZipfOptions {
   int levels = 8;       // nested groups of users: every level has half the groups of the one before
   int groups = 20'000;  // of the first level
   std::uint64_t seed = 1;
+  bool weights = true;
+  bool pairs = false;
 };
 
 struct ZipfEvent {
