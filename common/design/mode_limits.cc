@@ -12,14 +12,19 @@ constexpr std::string_view kNobodyCounts =
     "must be 0 where users may share a node: callers of the mode need no SDK that counts, and the "
     "server cannot tell whose an event is; independent {} gives each user a node";
 
+constexpr std::string_view kSecretRanking =
+    "a ranking is itself a secret of its round where contexts are private";
+
 constexpr ModeLimits kLimits[] = {
-    {.mode = Mode::kNonPrivate, .parse_privacy = RefusePrivacy},
+    {.mode = Mode::kNonPrivate, .no_rewarded = "", .parse_privacy = RefusePrivacy},
     {.mode = Mode::kCentralReward, .shared_limit = kNobodyCounts},
     {.mode = Mode::kJoint,
      .plain_names = "contexts are private, and whoever guesses it could try guesses of what was on "
                     "offer",
      .shared_limit = kNobodyCounts,
+     .no_shown = kSecretRanking,
      .ranks_in_token = kSealedRanksMax},
+    {.mode = Mode::kLocalContext, .no_shown = kSecretRanking},
 };
 constexpr ModeLimits kNone;
 

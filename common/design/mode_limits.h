@@ -17,6 +17,9 @@ struct ModeLimits {
   std::string_view plain_names;
   // A limit of events per user, where users may share a node.
   std::string_view shared_limit;
+  // A rule that leaves out the arms that a user was shown, or was rewarded for.
+  std::string_view no_shown;
+  std::string_view no_rewarded = "is for mode NON_PRIVATE: what is on offer would tell of rewards";
   // So many of the ranks that were asked for have room in a token, however few arms were offered.
   int ranks_in_token = 0;
   // Takes what a configuration says of privacy.

@@ -17,6 +17,7 @@
 #include "common/bandits/effects/effects_model.h"
 #include "common/bandits/graph.h"
 #include "common/bandits/model.h"
+#include "common/design/seen_bounds.h"
 #include "common/promise/field_checks.h"
 #include "common/promise/public_spec.h"
 #include "common/ranking/effect_key.h"
@@ -63,10 +64,11 @@ struct EffectsSpec {
   std::string users_file;  // resolved path or empty
   int users_max = 0;       // whose groups are kept
   std::uint64_t pairs_max = 0;
-  bool learn_scales = false;  // the prior variances are where the scales begin
-  bool weights = false;       // each effect is multiplied by a number that is learnt
-  bool weights_open = false;  // the configuration leaves open whether
-  absl::Duration free_after;  // that effects are kept of an arm or group that is gone
+  bool learn_scales = false;       // the prior variances are where the scales begin
+  bool weights = false;            // each effect is multiplied by a number that is learnt
+  bool weights_open = false;       // the configuration leaves open whether
+  absl::Duration free_after;       // that effects are kept of an arm or group that is gone
+  std::optional<SeenBounds> seen;  // of arms that users were shown; none: they are not kept
 };
 
 struct ModelSpec {

@@ -136,6 +136,7 @@ absl::Status Model::Start() {
       arms_, ArmCatalogue::Open(spec_, state_->Table(TableKind::kArms), counters_, clock_));
   arms_->Follow(recovered.state.effects);
   effects_ = recovered.state.effects;
+  if (recovered.state.notes != nullptr) arm_notes_ = recovered.state.notes->parts();
   freeing_ = std::make_unique<EffectFreeing>(effects_, spec_.effects ? spec_.effects->pairs_max : 0,
                                              options_.stepped, warn_);
   BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));

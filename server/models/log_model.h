@@ -37,6 +37,7 @@ class LogModel : public Interface {
   absl::Time TimeAt(absl::Time /*now*/) const override { return clock_.Now(); }
   std::shared_ptr<const ServedPosterior> posterior() const override { return loop_->posterior(); }
   std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }
+  std::shared_ptr<const SeenArms> seen() const override { return arm_notes_.seen; }
   void NumberDecision(DecisionId& id) override { numbers_->Put(id); }
   void CountBaseline(bool agreed) override { apprentice_.Decided(agreed); }
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
@@ -89,6 +90,7 @@ class LogModel : public Interface {
   Apprentice apprentice_{spec_, clock_.Now()};
   std::unique_ptr<ArmCatalogue> arms_;
   std::shared_ptr<const EffectsPosterior> effects_;  // of models of effects
+  ArmNotes::Parts arm_notes_;
   std::unique_ptr<DecisionNumbers> numbers_;
   std::unique_ptr<ApplyLoop> loop_;
 };

@@ -185,9 +185,11 @@ absl::StatusOr<v1::ExportUserResponse> Model::ExportUser(const std::string& id) 
     BANDANA_RETURN_IF_ERROR(FillNode(node, response));
   }
   if (effects_ != nullptr) FillUserEffects(effects_->OfUser(UserKey(id)), response);
+  if (arm_notes_.seen != nullptr) FillSeen(*arm_notes_.seen, UserKey(id), response);
   if (user_groups_->deletes_by_entry()) BANDANA_RETURN_IF_ERROR(FillEntries(id, response));
   BANDANA_RETURN_IF_ERROR(FillHeld(id, response));
-  known = known || response.effects_size() > 0 || response.entries_size() > 0;
+  known = known || response.effects_size() > 0 || response.entries_size() > 0 ||
+          response.seen_size() > 0;
   if (!known) return NotFound("id: not a user of model ", spec_.public_spec.name);
   return response;
 }

@@ -107,9 +107,27 @@ absl::StatusOr<int> RunningModel::ResolveUser(std::string_view user) const {
   return ResolveIn(spec_, *user_groups_, users_, user);
 }
 
+void RunningModel::NoteShown(std::span<const Decision> slots) {
+  if (arm_notes_.seen == nullptr) return;
+  const std::size_t user_parts = 1 + spec_.effects->user_groups.size();
+  std::vector<EffectKey> arms;
+  for (const Decision& slot : slots) {
+    const std::vector<EffectKey>& keys = ArmOfRank(slot, slot.shown)->keys;
+    if (keys.size() <= user_parts) return;  // of no model such as this one
+    arms.push_back(keys[user_parts]);
+  }
+  const SeenRecord record{
+      .time = slots.front().time, .user = slots.front().arms.front().keys.front(), .arms = arms};
+  // Selections go on where the log takes nothing.
+  writer_->Submit({Encode(record)}, nullptr).IgnoreError();
+}
+
 absl::Status RunningModel::RecordSlots(std::span<const Decision> slots) {
   std::optional<std::string> opening = OpeningOf(intake_, slots);
-  if (!opening) return absl::OkStatus();
+  if (!opening) {
+    NoteShown(slots);
+    return absl::OkStatus();
+  }
   if (gate_->ids() + slots.size() > gate_->ids_max()) {
     gate_->refusals().Set(RefusalReason::kIds);
     return Unavailable("decisions_open_max = ", gate_->ids_max(), " decisions are open");

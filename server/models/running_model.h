@@ -139,6 +139,9 @@ class RunningModel : public LogModel<HostedModel> {
     std::vector<StreamId> streams;      // one per report of a device's stream
   };
 
+  // Where no window is closed here: the arms that the user was shown, where the model keeps them.
+  void NoteShown(std::span<const Decision> slots);
+
   // The only way of reports: checked, queued, judged, answered.
   template <typename Reported>
   void Submit(std::vector<Reported> reports, ReportDone done);

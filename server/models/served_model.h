@@ -22,6 +22,7 @@
 #include "common/design/model_spec.h"
 #include "common/features/value_log.h"
 #include "common/model/entries/decision.h"
+#include "common/model/state/arm_notes.h"
 #include "common/ranking/effect_key.h"
 #include "common/ranking/served_posterior.h"
 #include "server/models/admission/budget_use.h"
@@ -68,13 +69,17 @@ class SelectingModel {
   // there is none. Empty for models without effects.
   virtual void UserParts(std::string_view user, std::vector<EffectKey>& out) const = 0;
 
+  // The arms that users were shown, where the model keeps them (EffectsSpec::seen); else null.
+  virtual std::shared_ptr<const SeenArms> seen() const { return nullptr; }
+
   // Gives a decision its number, where the mode numbers decisions: `id` was drawn at random.
   virtual void NumberDecision(DecisionId& id) = 0;
 
   // Models whose windows the server closes (reward_window, mode not local): appends the decision,
   // with a cell beside the log that holds the default reward, without waiting for the disk. A
   // decision that the log refuses (user limit, stream exhausted), or loses before it is durable,
-  // never becomes an event. Others: does nothing. Errors: UNAVAILABLE the log is down, its queue
+  // never becomes an event. Other models that keep the arms that users were shown note them, as far
+  // as the log takes it. Others: does nothing. Errors: UNAVAILABLE the log is down, its queue
   // full, or decisions_open_max reached (then Select must fail too, so that no shown decision is
   // lost).
   absl::Status RecordDecision(const Decision& decision) { return RecordSlots({&decision, 1}); }

@@ -40,6 +40,10 @@ class UserEntries::Reader {
     if (!IsOf(r.event, entries_.id_, entries_.key_)) return std::nullopt;
     return Found{"report", std::nullopt};
   }
+  std::optional<Found> Read(const SeenRecord& r) {
+    if (r.user != entries_.key_) return std::nullopt;
+    return Found{"seen", std::nullopt};
+  }
   std::optional<Found> Read(const CounterRecord& r) {
     if (r.user != entries_.id_) return std::nullopt;
     return Found{"counter", std::nullopt};
@@ -88,6 +92,17 @@ absl::Status UserEntries::Look(const LogEntry& entry, v1::ExportUserResponse& ou
   added.set_kind(std::string(found->kind));
   added.set_record(found->record.value_or(entry.record));
   return absl::OkStatus();
+}
+
+void FillSeen(const SeenArms& seen, EffectKey user, v1::ExportUserResponse& out) {
+  for (const SeenKind kind : {SeenKind::kShown, SeenKind::kRewarded}) {
+    for (const SeenArms::Seen& arm : seen.Of(kind, user, absl::InfinitePast())) {
+      v1::SeenArm& added = *out.add_seen();
+      added.set_id(arm.arm);
+      added.mutable_time()->set_seconds(absl::ToUnixSeconds(arm.time));
+      added.set_rewarded(kind == SeenKind::kRewarded);
+    }
+  }
 }
 
 void FillUserEffects(const std::vector<EffectsPosterior::UserBlock>& blocks,

@@ -13,6 +13,7 @@
 #include "common/bandits/effects/effects_posterior.h"
 #include "common/model/entries/log_entry.h"
 #include "common/model/entries/records.h"
+#include "common/model/state/seen_arms.h"
 
 namespace bandana::server {
 
@@ -37,6 +38,8 @@ class UserEntries {
   absl::flat_hash_set<DecisionId> decisions_;  // of windows that an entry opened
 };
 
+// The arms that the user was shown, then those that the user was rewarded for.
+void FillSeen(const SeenArms& seen, EffectKey user, v1::ExportUserResponse& out);
 void FillUserEffects(const std::vector<EffectsPosterior::UserBlock>& blocks,
                      v1::ExportUserResponse& out);
 

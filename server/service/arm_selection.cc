@@ -157,8 +157,7 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
   std::uint64_t key = 0;
   std::memcpy(&key, decision.id.data(), sizeof key);
   BANDANA_RETURN_IF_ERROR(scratch.named.Begin(rules, select.request));
-  BANDANA_ASSIGN_OR_RETURN(const CompiledRules compiled,
-                           CompileRules(select.request, *catalogue, select.now));
+  BANDANA_ASSIGN_OR_RETURN(const CompiledRules compiled, CompileRules(select, *catalogue));
   std::optional<Chosen> found = search(select, compiled, *catalogue, *posterior, key, scratch);
   if (!found) {
     BANDANA_ASSIGN_OR_RETURN(

@@ -108,7 +108,7 @@ void Prefetch(const CatalogueEntry& arm) {
 // not.
 void AddOnOffer(const CatalogueEntry& arm, int position, const FilterNumbers& offer,
                 const Catalogue& catalogue, ArmBlock& block) {
-  if (!catalogue.IsInRanges(offer, arm)) {
+  if (!catalogue.IsOnOffer(offer, arm)) {
     for (int i = 0; !block.left_out && i < position; ++i) block.positions.push_back(i);
     block.left_out = true;
     return;
@@ -165,12 +165,14 @@ bool MatchesAny(const ArmFilter& filter, const Catalogue& catalogue) {
 // No arm is left of those that are asked for: which rule it was.
 absl::Status NoneOnOffer(std::string_view field, const ArmFilter& asked, const OfferRules& offer,
                          const Catalogue& catalogue) {
-  ArmFilter available = asked;
-  available.available_at = offer.now;
-  if (offer.where.empty() || !MatchesAny(available, catalogue)) {
+  ArmFilter left = asked;
+  left.available_at = offer.now;
+  if (!MatchesAny(left, catalogue)) {
     return NotFound(ToAbsl(field), ": no arm of those that match is available now");
   }
-  return NotFound("rules.where: leaves no arm of those that ", ToAbsl(field), " asks for");
+  left.where = offer.where;
+  const std::string_view rule = MatchesAny(left, catalogue) ? "rules.exclude_seen" : "rules.where";
+  return NotFound(ToAbsl(rule), ": leaves no arm of those that ", ToAbsl(field), " asks for");
 }
 
 absl::Status LoadCatalogueArms(const v1::CatalogueArms& arms, int arms_max, const OfferRules& offer,
@@ -178,12 +180,13 @@ absl::Status LoadCatalogueArms(const v1::CatalogueArms& arms, int arms_max, cons
   ArmFilter filter;
   filter.where = offer.where;
   filter.available_at = offer.now;
+  filter.excluded_ids = offer.excluded;
   const FilterNumbers numbers = catalogue.NumbersOf(filter);
   BANDANA_RETURN_IF_ERROR(LoadIds(arms, arms_max, numbers, catalogue, block));
   if (!block.arms.empty()) return absl::OkStatus();
   return NotFound(
-      "rules: leave no arm of those that arms.catalogue_arms asks for: none is "
-      "available now and passes rules.where");
+      "rules: leave no arm of those that arms.catalogue_arms asks for: none is available now and "
+      "passes rules.where and rules.exclude_seen");
 }
 
 absl::Status LoadQuery(const v1::CatalogueQuery& query, int arms_max, const OfferRules& offer,
@@ -234,13 +237,16 @@ absl::Status CheckQuery(const v1::CatalogueQuery& query) {
 }
 
 ArmFilter FilterOf(const v1::CatalogueQuery& query, const OfferRules& offer) {
-  return {.tags_any = {query.tags_any().begin(), query.tags_any().end()},
-          .tags_all = {query.tags_all().begin(), query.tags_all().end()},
-          .tags_none = {query.tags_none().begin(), query.tags_none().end()},
-          .excluded_ids = {query.excluded_ids().begin(), query.excluded_ids().end()},
-          .excluded_names = {query.excluded_names().begin(), query.excluded_names().end()},
-          .where = offer.where,
-          .available_at = offer.now};
+  ArmFilter filter{.tags_any = {query.tags_any().begin(), query.tags_any().end()},
+                   .tags_all = {query.tags_all().begin(), query.tags_all().end()},
+                   .tags_none = {query.tags_none().begin(), query.tags_none().end()},
+                   .excluded_ids = {query.excluded_ids().begin(), query.excluded_ids().end()},
+                   .excluded_names = {query.excluded_names().begin(), query.excluded_names().end()},
+                   .where = offer.where,
+                   .available_at = offer.now};
+  filter.excluded_ids.insert(filter.excluded_ids.end(), offer.excluded.begin(),
+                             offer.excluded.end());
+  return filter;
 }
 
 void ArmBlock::Clear() {

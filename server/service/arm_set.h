@@ -59,6 +59,7 @@ void AddArm(const CatalogueEntry& arm, ArmBlock& block);
 struct OfferRules {
   std::vector<FieldRange> where;
   std::optional<absl::Time> now = std::nullopt;  // none: also arms that are not available
+  std::vector<std::uint32_t> excluded = {};      // ids
 };
 
 // Errors: INVALID_ARGUMENT too many of something.

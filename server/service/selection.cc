@@ -93,7 +93,10 @@ absl::Status SealSlots(const ResolvedModel& to, const v1::SelectRequest& request
 
 // After sealing: an open decision without a token could never be reported.
 absl::Status ShowSlots(SelectingModel& model, std::span<const Decision> slots) {
-  if (model.spec().public_spec.reward_window) BANDANA_RETURN_IF_ERROR(model.RecordSlots(slots));
+  const bool keeps_shown = model.spec().effects && model.spec().effects->seen;
+  if (model.spec().public_spec.reward_window || keeps_shown) {
+    BANDANA_RETURN_IF_ERROR(model.RecordSlots(slots));
+  }
   for (const Decision& slot : slots) {
     if (const auto& agreed = slot.arms.front().agreed) model.CountBaseline(*agreed);
   }

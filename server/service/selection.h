@@ -8,7 +8,6 @@
 #include "bandana/v1/recommender.pb.h"
 #include "server/models/aliases/resolved_name.h"
 #include "server/models/hosted_model.h"
-#include "server/service/rules/compiled_rules.h"
 #include "server/service/tokens/token.h"
 
 namespace bandana::server {

@@ -17,13 +17,13 @@ bandana_test(NAME process_life_test SRCS integration/process_life_test.cc ${PROJ
 # Ten seeds of every combination by day, two under a sanitizer; thirty by night. A release is audited with more:
 # bandana-audit transcript --seeds 10000 (half an hour).
 if(BANDANA_BUILD_TESTS)
-  set(TRANSCRIPT_SEEDS 1510)
+  set(TRANSCRIPT_SEEDS 1680)
   if(BANDANA_SANITIZE)
-    set(TRANSCRIPT_SEEDS 302)
+    set(TRANSCRIPT_SEEDS 336)
   endif()
   add_test(NAME transcript_audit_test COMMAND bandana-audit transcript --seeds ${TRANSCRIPT_SEEDS})
   set_tests_properties(transcript_audit_test PROPERTIES LABELS integration TIMEOUT 900 PROCESSORS 2)
-  add_test(NAME transcript_audit_slow_test COMMAND bandana-audit transcript --seed 1000000 --seeds 4530)
+  add_test(NAME transcript_audit_slow_test COMMAND bandana-audit transcript --seed 1000000 --seeds 5040)
   set_tests_properties(transcript_audit_slow_test PROPERTIES LABELS "integration;slow" TIMEOUT 7200)
 endif()
 if(BANDANA_BUILD_TESTS)

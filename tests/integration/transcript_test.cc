@@ -117,16 +117,16 @@ TEST(TranscriptTest, CoversEveryModeAndMechanism) {
   // With a window and without; central modes through the SDK and without; some by each HTTP API of
   // HTTP, and some with a server that follows.
   const std::map<std::pair<Mode, MechanismId>, int> least = {
-      {{Mode::kLocalReward, MechanismId::kRewardRandomizer}, 31},
+      {{Mode::kLocalReward, MechanismId::kRewardRandomizer}, 36},
       {{Mode::kLocalReward, MechanismId::kCentredRandomizer}, 9},
       {{Mode::kLocalReward, MechanismId::kCounter}, 11},
       {{Mode::kLocalContext, MechanismId::kPrivUnit}, 10},
       {{Mode::kLocalContext, MechanismId::kJointGaussian}, 2},
-      {{Mode::kCentralReward, MechanismId::kRewardRandomizer}, 37},
+      {{Mode::kCentralReward, MechanismId::kRewardRandomizer}, 45},
       {{Mode::kCentralReward, MechanismId::kCounter}, 18},
       {{Mode::kCentralReward, MechanismId::kShapedCounter}, 4},
       {{Mode::kCentralReward, MechanismId::kPooledCounter}, 4},
-      {{Mode::kJoint, MechanismId::kCounter}, 21},
+      {{Mode::kJoint, MechanismId::kCounter}, 25},
       {{Mode::kJoint, MechanismId::kSparseRelease}, 4}};
   EXPECT_EQ(covered, least);
 }

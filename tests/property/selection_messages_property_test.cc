@@ -104,6 +104,19 @@ class SelectionMessagesTest : public ::testing::Test {
       limit.count = 1 + static_cast<int>(Below(100));
       sent.set_count(static_cast<std::uint32_t>(limit.count));
     }
+    if (Below(3) > 0) return rules;
+    v1::SeenRule& seen = *message.mutable_exclude_seen();
+    rules.exclude_seen.emplace();
+    seen.set_seen(Below(2) == 0 ? v1::SeenRule::SHOWN : v1::SeenRule::REWARDED);
+    if (seen.seen() == v1::SeenRule::REWARDED) {
+      rules.exclude_seen->seen = SeenRule::Seen::kRewarded;
+    }
+    if (Below(2) == 0) {
+      seen.mutable_within()->set_seconds(static_cast<std::int64_t>(Below(100000)));
+      seen.mutable_within()->set_nanos(static_cast<std::int32_t>(Below(2) * 500'000'000));
+      rules.exclude_seen->within =
+          absl::Seconds(seen.within().seconds()) + absl::Nanoseconds(seen.within().nanos());
+    }
     return rules;
   }
 

@@ -49,6 +49,8 @@ class FakeModel final : public server::HostedModel {
   void SetCatalogue(std::shared_ptr<const server::Catalogue> catalogue) {
     catalogue_ = std::move(catalogue);
   }
+  // The model's spec then has effects that keep them.
+  void SetSeen(std::shared_ptr<const SeenArms> seen) { seen_ = std::move(seen); }
   void SetUsers(std::map<std::string, int> users) { users_ = std::move(users); }
   void SetHealth(absl::Status health) {
     std::lock_guard lock(mutex_);
@@ -120,7 +122,11 @@ class FakeModel final : public server::HostedModel {
     if (found == users_.end()) return NotFound("user: not in the model's graph");
     return found->second;
   }
-  void UserParts(std::string_view, std::vector<EffectKey>& out) const override { out.clear(); }
+  void UserParts(std::string_view user, std::vector<EffectKey>& out) const override {
+    out.clear();
+    if (seen_ != nullptr) out.push_back(UserKey(user));
+  }
+  std::shared_ptr<const SeenArms> seen() const override { return seen_; }
   void NumberDecision(DecisionId&) override {}
   absl::Status RecordSlots(std::span<const Decision> slots) override {
     std::lock_guard lock(mutex_);
@@ -245,6 +251,7 @@ class FakeModel final : public server::HostedModel {
   std::uint64_t epoch_ = 1;
   std::shared_ptr<const ServedPosterior> posterior_;
   std::shared_ptr<const server::Catalogue> catalogue_;
+  std::shared_ptr<const SeenArms> seen_;
   std::map<std::string, int> users_;
   absl::Status record_status_;
   absl::Status report_status_;

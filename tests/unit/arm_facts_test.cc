@@ -22,9 +22,6 @@ namespace {
 using server::ArmFilter;
 using server::Catalogue;
 using server::CatalogueArm;
-using ::testing::ElementsAre;
-using ::testing::Pair;
-using Code = absl::StatusCode;
 
 absl::Time At(std::int64_t milliseconds) { return absl::FromUnixMillis(milliseconds); }
 
@@ -163,7 +160,7 @@ TEST(ArmFactsTest, FiltersAreAsASlowOneSaysWhileArmsChange) {
       ASSERT_TRUE(entry);
       EXPECT_EQ(catalogue->ArmOf(*entry).facts, arm.facts) << id;
       if (filter.tags_any.empty()) {
-        EXPECT_EQ(catalogue->IsInRanges(catalogue->NumbersOf(filter), *entry), Passes(filter, arm));
+        EXPECT_EQ(catalogue->IsOnOffer(catalogue->NumbersOf(filter), *entry), Passes(filter, arm));
       }
       if (Passes(filter, arm)) expected.push_back(id);
     }

@@ -7,6 +7,7 @@
 
 #include "common/design/identity.h"
 #include "common/design/model_spec.h"
+#include "common/ranking/policies/selection_rule.h"
 #include "google/protobuf/text_format.h"
 #include "tests/support/status_matchers.h"
 
@@ -113,6 +114,9 @@ TEST(EffectsConfig, EveryMistakeIsNamed) {
       {"standard {} pairs_max: 200000000", "effects.pairs_max", "[1, 100000000]"},
       {"standard {} free_after { seconds: -1 }", "effects.free_after", "[0, 8760h]"},
       {"standard {} free_after { seconds: 31536001 }", "effects.free_after", "8760h"},
+      {"standard {} seen { kept { seconds: 59 } }", "effects.seen.kept", "[1m, 8760h]"},
+      {"standard {} seen { arms_per_user: 1001 }", "effects.seen.arms_per_user", "[1, 1000]"},
+      {"standard {} seen { users_max: 10000001 }", "effects.seen.users_max", "[1, 10000000]"},
       {"standard {} users_file: 'users.tsv'", "effects.users_file", "PutUsers"},
       {"effects { name: 'a' half_life: 1000001 }", "effects.effects[0].half_life", "[1, 1000000]"},
       {"standard {} weights {} learn_scales: true", "effects.weights", "exclude each other"},
@@ -135,6 +139,17 @@ TEST(EffectsConfig, FreesAfterThirtyDaysUnlessToldOtherwise) {
   EXPECT_EQ(after(""), absl::Hours(720));
   EXPECT_EQ(after("free_after {} "), absl::ZeroDuration());
   EXPECT_EQ(after("free_after { seconds: 60 } "), absl::Minutes(1));
+}
+
+TEST(EffectsConfig, KeepsWhatUsersWereShownWhereToldTo) {
+  const auto seen = [](const std::string& text) {
+    return SpecOf(std::string(kOpen) + "effects { standard {} " + text + "}").effects->seen;
+  };
+  EXPECT_EQ(seen(""), std::nullopt);
+  EXPECT_EQ(seen("seen {} "),
+            (SeenBounds{.arms_per_user = 100, .users = 100'000, .kept = absl::Hours(720)}));
+  EXPECT_EQ(seen("seen { kept { seconds: 60 } arms_per_user: 2 users_max: 3 } "),
+            (SeenBounds{.arms_per_user = 2, .users = 3, .kept = absl::Minutes(1)}));
 }
 
 TEST(EffectsConfig, TellsWhatItIsNotFor) {

@@ -9,7 +9,7 @@ namespace {
 
 // Requests stand in no log: what they become counts.
 TEST(EntryKindsTest, TheNewestIsTheGreatestThatThisVersionReads) {
-  EXPECT_EQ(EntryKindOf(Encode(ClockRecord{absl::Hours(2)})), kEntryKindRead);
+  EXPECT_EQ(EntryKindOf(Encode(SeenRecord{})), kEntryKindRead);
   EXPECT_EQ(EntryKindOf(Encode(DeleteRequest{})), EntryKindOf(Encode(DeleteRecord{})));
   EXPECT_EQ(EntryKindOf(Encode(TimeRecord{})), EntryKindOf(Encode(CloseRecord{})));
   EXPECT_EQ(EntryKindOf(Salted({}, Encode(DeleteRecord{}))), EntryKindOf(Encode(DeleteRecord{})));

@@ -18,12 +18,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeModel;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::PlainSpec;
-using ::bandana::testing::StatusIs;
-using ::testing::ElementsAre;
-using Code = absl::StatusCode;
+using namespace bandana::testing;
 
 constexpr int kOffered = 300;
 

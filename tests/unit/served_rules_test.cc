@@ -16,14 +16,7 @@
 namespace bandana::server {
 namespace {
 
-using ::bandana::testing::FakeModel;
-using ::bandana::testing::IsOk;
-using ::bandana::testing::PlainSpec;
-using ::bandana::testing::StatusIs;
-using ::testing::DoubleEq;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using Code = absl::StatusCode;
+using namespace bandana::testing;
 
 class ServedRulesTest : public ::bandana::testing::ServiceTest {
  protected:
@@ -296,6 +289,90 @@ TEST_F(ServedRulesTest, MistakesNameTheField) {
       Code::kInvalidArgument, "rules: are for arms of the catalogue");
   v1::SelectRequest gone = Ids({4});
   ExpectRefused(gone, Code::kNotFound, "none is available now");
+}
+
+// Model `seen` keeps that user u was shown arms 1 and 5, and rewarded for arm 2.
+class SeenRulesTest : public ServedRulesTest {
+ protected:
+  static ModelSpec SeenSpec(const std::string& name, Mode mode) {
+    ModelSpec spec = PlainSpec(name, 1);
+    spec.public_spec.mode = mode;
+    spec.effects.emplace().seen =
+        SeenBounds{.arms_per_user = 9, .users = 9, .kept = absl::Hours(5)};
+    return spec;
+  }
+  FakeModel& AddSeen(const std::string& name, Mode mode) {
+    FakeModel& model = registry_.Add(SeenSpec(name, mode));
+    Fill(model);
+    auto seen = std::make_shared<SeenArms>(*model.spec().effects->seen);
+    const absl::Time now = clock_.Now();
+    seen->Add(SeenKind::kShown, UserKey("u"), 5, now - absl::Hours(2));
+    seen->Add(SeenKind::kShown, UserKey("v"), 3, now - absl::Minutes(30));
+    seen->Add(SeenKind::kShown, UserKey("u"), 1, now - absl::Minutes(30));
+    seen->Add(SeenKind::kRewarded, UserKey("u"), 2, now);
+    model.SetSeen(seen);
+    return model;
+  }
+  static v1::SelectRequest Excluding(v1::SeenRule::Seen kind, const std::string& model = "seen") {
+    v1::SelectRequest request = Query(5, model);
+    request.mutable_rules()->mutable_exclude_seen()->set_seen(kind);
+    return request;
+  }
+};
+
+TEST_F(SeenRulesTest, ArmsThatTheUserWasShownOrRewardedForAreNotOnOffer) {
+  FakeModel& model = AddSeen("seen", Mode::kNonPrivate);
+  ASSERT_THAT(Select(Excluding(v1::SeenRule::SHOWN)), IsOk());
+  EXPECT_THAT(response_.arm_ids(), ElementsAre(2, 3));
+  EXPECT_EQ(model.recorded().size(), 1);  // the decision is noted as well
+  ASSERT_THAT(Select(Excluding(v1::SeenRule::REWARDED)), IsOk());
+  EXPECT_THAT(response_.arm_ids(), ElementsAre(1, 3, 5));
+  v1::SelectRequest hour = Excluding(v1::SeenRule::SHOWN);
+  hour.mutable_rules()->mutable_exclude_seen()->mutable_within()->set_seconds(3600);
+  ASSERT_THAT(Select(hour), IsOk());
+  EXPECT_THAT(response_.arm_ids(), ElementsAre(2, 3, 5));
+  hour.clear_arms();
+  for (const std::uint32_t id : {5, 1, 2}) {
+    hour.mutable_arms()->mutable_catalogue_arms()->add_ids(id);
+  }
+  ASSERT_THAT(Select(hour), IsOk());
+  EXPECT_THAT(response_.arm_ids(), ElementsAre(2, 5));
+  EXPECT_THAT(response_.positions(), ElementsAre(2, 0));
+}
+
+TEST_F(SeenRulesTest, ModesRefuseWhatWouldTell) {
+  for (const auto& [name, mode] :
+       {std::pair{"local", Mode::kLocalReward}, std::pair{"central", Mode::kCentralReward}}) {
+    AddSeen(name, mode);
+    ASSERT_THAT(Select(Excluding(v1::SeenRule::SHOWN, name)), IsOk());
+    EXPECT_THAT(response_.arm_ids(), ElementsAre(2, 3)) << name;
+    ExpectRefused(Excluding(v1::SeenRule::REWARDED, name), Code::kInvalidArgument,
+                  "rules.exclude_seen: is for mode NON_PRIVATE");
+  }
+  AddSeen("joint", Mode::kJoint);
+  for (const auto kind : {v1::SeenRule::SHOWN, v1::SeenRule::REWARDED}) {
+    ExpectRefused(Excluding(kind, "joint"), Code::kInvalidArgument,
+                  "rules.exclude_seen: a ranking is itself a secret");
+  }
+}
+
+TEST_F(SeenRulesTest, MistakesNameTheField) {
+  AddSeen("seen", Mode::kNonPrivate);
+  ExpectRefused(Excluding(v1::SeenRule::SHOWN, "m"), Code::kFailedPrecondition,
+                "rules.exclude_seen: model m keeps no arms that users were shown");
+  ExpectRefused(Excluding(v1::SeenRule::SEEN_UNSPECIFIED), Code::kInvalidArgument,
+                "rules.exclude_seen.seen: must be SHOWN or REWARDED");
+  for (const std::int64_t seconds : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{18001},
+                                     std::numeric_limits<std::int64_t>::max()}) {
+    v1::SelectRequest request = Excluding(v1::SeenRule::SHOWN);
+    request.mutable_rules()->mutable_exclude_seen()->mutable_within()->set_seconds(seconds);
+    ExpectRefused(request, Code::kInvalidArgument,
+                  "rules.exclude_seen.within: must be in [1s, 5h], which effects.seen.kept says");
+  }
+  v1::SelectRequest none = Excluding(v1::SeenRule::SHOWN);
+  none.mutable_arms()->mutable_catalogue_query()->add_tags_any("ad");
+  none.mutable_arms()->mutable_catalogue_query()->add_excluded_ids(2);
+  ExpectRefused(none, Code::kNotFound, "rules.exclude_seen: leaves no arm");
 }
 
 // The rules are functions of the request and the catalogue, so every mode that ranks arms here has

@@ -62,6 +62,21 @@ std::string LimitMessage(const GroupLimit& limit) {
   return bytes;
 }
 
+std::string SeenMessage(const SeenRule& rule) {
+  std::string bytes;
+  WireWriter writer(bytes);
+  writer.Number(1, rule.seen == SeenRule::Seen::kShown ? 1 : 2);
+  if (!rule.within) return bytes;
+  const std::int64_t seconds = absl::ToInt64Seconds(*rule.within);
+  const absl::Duration rest = *rule.within - absl::Seconds(seconds);
+  std::string within;
+  WireWriter in_within(within);
+  in_within.Number(1, static_cast<std::uint64_t>(seconds));
+  in_within.Number(2, static_cast<std::uint64_t>(absl::ToInt64Nanoseconds(rest)));
+  writer.Message(2, within);
+  return bytes;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> RulesMessage(const SelectionRules& rules) {
@@ -93,6 +108,7 @@ absl::StatusOr<std::string> RulesMessage(const SelectionRules& rules) {
     }
     writer.Message(4, LimitMessage(limit));
   }
+  if (rules.exclude_seen) writer.Message(5, SeenMessage(*rules.exclude_seen));
   return bytes;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
+
 namespace bandana {
 
 // Arms that have the field, with a number within the bounds that are set.
@@ -43,11 +45,20 @@ struct GroupLimit {
   int count = 1;  // [1, 100]
 };
 
+// Arms that this user was shown, or was rewarded for, within a time are not on offer. Models that
+// keep them; REWARDED in models without privacy alone.
+struct SeenRule {
+  enum class Seen { kShown, kRewarded };
+  Seen seen = Seen::kShown;
+  std::optional<absl::Duration> within = std::nullopt;  // none: as long as the model keeps them
+};
+
 struct SelectionRules {
   std::vector<FieldRange> where = {};    // every one holds; at most 16
   std::vector<Boost> boosts = {};        // at most 64
   std::vector<Pin> pins = {};            // at most 16; ranks differ, and arms
   std::vector<GroupLimit> at_most = {};  // at most 8
+  std::optional<SeenRule> exclude_seen = std::nullopt;
 };
 
 }  // namespace bandana

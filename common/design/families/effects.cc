@@ -10,6 +10,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/families/families.h"
+#include "common/design/families/seen_config.h"
 #include "common/design/files/group_names.h"
 #include "common/design/server_mechanism_table.h"
 #include "common/design/wire_messages.h"
@@ -328,6 +329,7 @@ void ParseEffectsFamily(const v1::ModelConfig& config, const FileSource& files, 
   out.free_after = given.has_free_after() ? checks.Span("free_after", FromProto(given.free_after()),
                                                         absl::ZeroDuration(), kFreeAfterMax)
                                           : kFreeAfterDefault;
+  ParseSeen(given, out, checks);
   spec.config.mutable_effects()->clear_users_file();
   if (given.users_file().empty()) return;
   if (files.allowed) {

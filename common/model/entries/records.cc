@@ -42,8 +42,9 @@ enum Type : std::uint8_t {
   kDeferredReport = 24,  // as kKeyedReport, of a decision that has to be activated
   kOpening = 25,
   kClock = 26,
+  kSeen = 27,
 };
-constexpr Type kLast = kClock;
+constexpr Type kLast = kSeen;
 constexpr std::size_t kSaltedHeadBytes = 2 + EntrySalt().size();
 
 // The record without its salt, if it has one.
@@ -360,6 +361,13 @@ struct Encoder {
     out.U8(kClock);
     out.I64(absl::ToInt64Nanoseconds(r.ahead));
   }
+  void operator()(const SeenRecord& r) {
+    BANDANA_CHECK(r.arms.size() <= kSlotsMax);
+    out.U8(kSeen);
+    Put(out, r.time);
+    out.U64(r.user);
+    PutKeys(out, r.arms);
+  }
   void operator()(const ShapeRecord& r) {
     out.U8(kShape);
     out.I32(r.nodes);
@@ -415,6 +423,12 @@ Record DecodeBody(std::uint8_t type, ByteReader& in, int dimension) {
       return FadeRecord{.now = TakeTime(in), .half_life = absl::Nanoseconds(in.I64())};
     case kClock:
       return ClockRecord{.ahead = absl::Nanoseconds(in.I64())};
+    case kSeen: {
+      SeenRecord r{.time = TakeTime(in)};
+      r.user = in.U64();
+      r.arms = TakeKeys(in);
+      return r;
+    }
     case kShown:
     case kKeyedShown: {
       ShownRecord r{.keys = keys};

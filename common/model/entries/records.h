@@ -239,10 +239,18 @@ struct ClockRecord {
   absl::Duration ahead;  // at least 0
 };
 
-using Record =
-    std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord, CounterRecord,
-                 DebitRecord, ContextRecord, ShapeRecord, CloseRecord, ShownRecord, ReportRecord,
-                 FreeRecord, DeleteRecord, DeleteRequest, FadeRecord, OpeningRequest, ClockRecord>;
+// Models that keep the arms that users were shown: a decision is made. It has no window here, or
+// the entry that opens the window would tell.
+struct SeenRecord {
+  absl::Time time;         // of the decision
+  std::uint64_t user = 0;  // its key
+  PackedKeys arms;         // of those that are shown, at most kSlotsMax
+};
+
+using Record = std::variant<DecisionRecord, OutcomeRecord, TimeRecord, EpochRecord, GraphRecord,
+                            CounterRecord, DebitRecord, ContextRecord, ShapeRecord, CloseRecord,
+                            ShownRecord, ReportRecord, FreeRecord, DeleteRecord, DeleteRequest,
+                            FadeRecord, OpeningRequest, ClockRecord, SeenRecord>;
 
 // The error for entries of the format in which reports of open windows were entries of their own.
 absl::Status FormerWindows();
@@ -257,7 +265,7 @@ std::string Encode(const Record& record);
 
 // Each kind of entry has a number, and a version reads those up to a greatest one. A server that
 // shares logs tells the others its own, and writes no greater one than all of them read.
-inline constexpr int kEntryKindRead = 26;
+inline constexpr int kEntryKindRead = 27;
 // The greatest kind read by versions that shared logs and did not tell. It never changes.
 inline constexpr int kEntryKindOfTheSilent = 23;
 

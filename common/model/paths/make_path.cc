@@ -37,7 +37,19 @@ struct Parts {
             .users = UserNodesOf(model),
             .events = MakeRewardEvents(model),
             .debits = std::move(debits),
-            .event_cost = PrivacyCost::Pure(spec().epsilon)};
+            .event_cost = PrivacyCost::Pure(spec().epsilon),
+            .notes = Notes()};
+  }
+  // Rewards are kept where nothing hides them: they are above what comes without a reaction.
+  std::optional<ArmNotesFacts> Notes() const {
+    const auto& effects = model.effects;
+    if (!effects || !effects->seen) return std::nullopt;
+    ArmNotesFacts notes{.seen = effects->seen, .user_parts = 1 + effects->user_groups.size()};
+    if (!spec().made->mode().is_private) {
+      notes.rewarded_above =
+          spec().reward_window ? spec().default_reward() : spec().reward_range.min;
+    }
+    return notes;
   }
   const EventIntake& Intake(const EventIntake& of_windows) const {
     return ClosesWindows(spec()) ? of_windows : OnceIntake();

@@ -29,11 +29,23 @@ struct EventPath::Taker {
   const EventPath& path;
   const Applying& to;
 
-  absl::Status operator()(const DecisionRecord& r) { return path.TakeDecision(r, to); }
-  absl::Status operator()(const OutcomeRecord& r) { return path.TakeOutcome(r, to); }
+  absl::Status operator()(const DecisionRecord& r) {
+    if (to.state.notes != nullptr) to.state.notes->Decided(r.event.keys, r.event.time);
+    return path.TakeDecision(r, to);
+  }
+  absl::Status operator()(const OutcomeRecord& r) {
+    if (to.state.notes != nullptr) to.state.notes->Happened(r.event.keys, r.reward, r.received);
+    return path.TakeOutcome(r, to);
+  }
   absl::Status operator()(const CloseRecord& r) {
     to.state.Pass(r.now);
+    if (to.state.notes != nullptr) Note(r);
     return path.TakeClose(r, to);
+  }
+  // A model that keeps nothing of it any more passes over it.
+  absl::Status operator()(const SeenRecord& r) {
+    if (to.state.notes != nullptr) to.state.notes->Shown(r);
+    return absl::OkStatus();
   }
   absl::Status operator()(const ShownRecord& r) { return path.TakeShown(r, to); }
   absl::Status operator()(const CounterRecord& r) { return path.TakeCounter(r, to); }
@@ -43,6 +55,7 @@ struct EventPath::Taker {
   absl::Status operator()(const EpochRecord& r) { return path.TakeEpoch(r, to); }
   absl::Status operator()(const FadeRecord& r) { return path.TakeFade(r, to); }
   absl::Status operator()(const FreeRecord& r) {
+    if (to.state.notes != nullptr) to.state.notes->Forget(r.keys);
     return path.events().Free(r.keys.bytes(), to.state);
   }
   absl::Status operator()(const DebitRecord& r) {
@@ -62,6 +75,14 @@ struct EventPath::Taker {
   absl::Status operator()(const ReportRecord&) { return NoSuchEntry("a report"); }
   absl::Status operator()(const DeleteRequest&) { return NoSuchEntry("a request"); }
   absl::Status operator()(const OpeningRequest&) { return NoSuchEntry("a request"); }
+
+  void Note(const CloseRecord& r) {
+    for (const ClosedWindow& closed : r.windows) {
+      const OpenWindow* const window = to.state.windows.Find(closed.id);
+      if (window == nullptr || window->node < 0) continue;
+      to.state.notes->Happened(PackedKeys::OfBytes(window->keys), closed.reward, r.now);
+    }
+  }
 };
 
 absl::Status EventPath::Apply(const Record& record, const Applying& to) const {
@@ -92,6 +113,18 @@ absl::Status EventPath::TakeContext(const ContextRecord&, const Applying&) const
 }
 absl::Status EventPath::TakeShape(const ShapeRecord&, const Applying&) const {
   return NoSuchEntry("a shape");
+}
+
+void EventPath::BeginNotes(ModelState& state) const {
+  state.notes = facts_.notes ? std::make_shared<ArmNotes>(*facts_.notes) : nullptr;
+}
+
+absl::Status EventPath::RestoreNotes(std::string_view notes, ModelState& state) const {
+  BeginNotes(state);
+  if (state.notes == nullptr || notes.empty() || state.notes->Decode(notes)) {
+    return absl::OkStatus();
+  }
+  return DataLoss("checkpoint: what is kept of arms has a wrong length");
 }
 
 absl::Status EventPath::TakeGraph(const GraphRecord& record, const Applying& to) const {

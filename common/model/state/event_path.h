@@ -19,6 +19,7 @@
 #include "common/model/entries/records.h"
 #include "common/model/entries/released.h"
 #include "common/model/entries/user_index.h"
+#include "common/model/state/arm_notes.h"
 #include "common/model/state/cell_codec.h"
 #include "common/model/state/debit_policy.h"
 #include "common/model/state/event_sink.h"
@@ -48,7 +49,8 @@ struct PathFacts {
   std::shared_ptr<const DebitPolicy> debits;
   // The cost of one event where nothing is debited; nullopt: nothing is promised..
   std::optional<PrivacyCost> event_cost;
-  std::optional<Rho> stream_cost;  // zCDP cost of a stream; nullopt: there are no streams
+  std::optional<Rho> stream_cost;           // zCDP cost of a stream; nullopt: there are no streams
+  std::optional<ArmNotesFacts> notes = {};  // nothing: the model keeps none of arms
 };
 
 // Time, epochs, graphs, debits and deleted users mean the same to every model; freed effects are
@@ -90,7 +92,12 @@ class EventPath {
   absl::Status RestoreEffects(std::string_view effects, ModelState& state) const {
     return facts_.events->Restore(effects, state);
   }
-  absl::Status Begin(ModelState& state) const { return facts_.events->Begin(state); }
+  absl::Status Begin(ModelState& state) const {
+    BeginNotes(state);
+    return facts_.events->Begin(state);
+  }
+  // As above for ModelState::notes. Errors: DATA_LOSS.
+  absl::Status RestoreNotes(std::string_view notes, ModelState& state) const;
   // Lets what was applied take effect while nobody reads the model.
   void Settle(ModelState& state) const { facts_.events->Settle(state); }
   // The reports of the decisions that are open, as far as a copy of the model has them: what `read`
@@ -162,6 +169,7 @@ class EventPath {
   absl::Status TakeDelete(const DeleteRecord&, const Applying&) const;
   absl::Status ForgetNode(int node, const Applying&) const;
   absl::Status TakeFade(const FadeRecord&, const Applying&) const;
+  void BeginNotes(ModelState& state) const;
 
   const PathFacts facts_;
 };

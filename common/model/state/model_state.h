@@ -15,6 +15,7 @@
 #include "common/model/entries/log_entry.h"
 #include "common/model/entries/records.h"
 #include "common/model/entries/user_index.h"
+#include "common/model/state/arm_notes.h"
 #include "common/model/state/central_streams.h"
 #include "common/model/state/event_path.h"
 #include "common/model/state/event_sink.h"
@@ -56,6 +57,7 @@ struct ModelState : LogFacts {
   CentralStreams central;                     // models with a counter here
   SparseStream sparse;                        // sparse models
   std::shared_ptr<EffectsPosterior> effects;  // models of effects: the blocks
+  std::shared_ptr<ArmNotes> notes;            // models that keep something of arms
   HeldContexts held;                          // of events that no release covers yet
 
   // Applies the entry at position.sequence + 1. `sink`: a StatisticsSink, or a learner of the path.

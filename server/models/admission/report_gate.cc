@@ -75,6 +75,13 @@ struct ReportGate::Taker {
     if (gate.state_.facts.fading.NextEntry(r.half_life) > r.now) return Admission::kDuplicate;
     return Enter(r);
   }
+  // Nothing is kept of a user who was deleted since.
+  Admission operator()(const SeenRecord& r) const {
+    const DeletedUsers::Entry* const gone = gate.state_.facts.deleted.Find(r.user);
+    if (gone != nullptr && r.time <= gone->deleted) return Admission::kForeign;
+    batch.Add(bytes);
+    return Admission::kAppend;
+  }
   // A correction that is in force was asked for twice.
   Admission operator()(const ClockRecord& r) const {
     return r.ahead == gate.state_.facts.ahead ? Admission::kDuplicate : Enter(r);

@@ -249,7 +249,8 @@ bool Catalogue::HasField(std::string_view field) const {
   return !is_time && names_->fields.Find(field) != ArmNames::kNone;
 }
 
-bool Catalogue::IsInRanges(const FilterNumbers& numbers, const CatalogueEntry& entry) const {
+bool Catalogue::IsOnOffer(const FilterNumbers& numbers, const CatalogueEntry& entry) const {
+  if (std::ranges::binary_search(numbers.excluded, entry.id)) return false;
   return std::ranges::all_of(numbers.ranges, [&](const NumberRange& range) {
     return entry.page->columns().Passes(range, entry.row);
   });

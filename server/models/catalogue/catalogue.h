@@ -94,8 +94,8 @@ class Catalogue {
   bool has_facts() const { return facts_pages_ > 0; }
   // Whether an arm has this field, or had it before.
   bool HasField(std::string_view field) const;
-  // Whether the arm passes the ranges of the filter alone: neither tags nor exclusions.
-  bool IsInRanges(const FilterNumbers& numbers, const CatalogueEntry& entry) const;
+  // Whether the arm passes the ranges and exclusions of the filter, whatever its tags.
+  bool IsOnOffer(const FilterNumbers& numbers, const CatalogueEntry& entry) const;
   FilterNumbers NumbersOf(const ArmFilter& filter) const;
   // Numbers of texts: of a tag, ArmNames::kNone where no arm ever had it; of a group of the shape.
   std::uint32_t FindTag(std::string_view tag) const { return names_->tags.Find(tag); }

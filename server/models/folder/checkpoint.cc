@@ -22,8 +22,9 @@ constexpr std::uint32_t kEffectsBit = 1;
 constexpr std::uint32_t kDeletedBit = 2;
 constexpr std::uint32_t kFadingBit = 4;
 constexpr std::uint32_t kAheadBit = 8;
+constexpr std::uint32_t kNotesBit = 16;
 constexpr std::uint32_t kVersionMax =
-    kCheckpointVersion + kEffectsBit + kDeletedBit + kFadingBit + kAheadBit;
+    kCheckpointVersion + kEffectsBit + kDeletedBit + kFadingBit + kAheadBit + kNotesBit;
 constexpr std::uint32_t kVersionOfCells = 6;  // from it on open windows do not say what they hold
 constexpr std::uint32_t kVersionOfNoise =
     6;  // from it on identities of central models name `noise`
@@ -86,6 +87,10 @@ bool HasEffects(const CheckpointSource& source) {
   return source.state->effects != nullptr || !source.effects.empty();
 }
 
+bool HasNotes(const CheckpointSource& source) {
+  return source.state->notes != nullptr || !source.notes.empty();
+}
+
 bool HasDeleted(const CheckpointSource& source) {
   const auto& windows = source.state->windows.all();
   return !source.state->deleted.empty() ||
@@ -95,7 +100,8 @@ bool HasDeleted(const CheckpointSource& source) {
 std::uint32_t VersionOf(const CheckpointSource& source) {
   return kCheckpointVersion + (HasEffects(source) ? kEffectsBit : 0) +
          (HasDeleted(source) ? kDeletedBit : 0) + (source.state->fading.begun() ? kFadingBit : 0) +
-         (source.state->ahead > absl::ZeroDuration() ? kAheadBit : 0);
+         (source.state->ahead > absl::ZeroDuration() ? kAheadBit : 0) +
+         (HasNotes(source) ? kNotesBit : 0);
 }
 
 struct NodesPart {
@@ -188,6 +194,13 @@ void PutEffects(ByteWriter& out, const CheckpointSource& source) {
   out.Block(effects);
 }
 
+void PutNotes(ByteWriter& out, const CheckpointSource& source) {
+  std::string notes(source.notes);
+  ByteWriter notes_out(notes);
+  if (notes.empty() && source.state->notes != nullptr) source.state->notes->Encode(notes_out);
+  out.Block(notes);
+}
+
 void PutFading(ByteWriter& out, const Fading& fading) {
   out.I64(absl::ToUnixNanos(fading.time()));
   out.I64(absl::ToInt64Nanoseconds(fading.half_life()));
@@ -249,6 +262,7 @@ auto EncodeBy(const Checkpoint& checkpoint, const Encode& encode) {
                           .central = checkpoint.central,
                           .sparse = checkpoint.sparse,
                           .effects = checkpoint.effects,
+                          .notes = checkpoint.notes,
                           .published = checkpoint.published};
   source.statistics = [&](int node) -> const NodeStatistics& {
     return checkpoint.statistics[node];
@@ -284,6 +298,7 @@ void PutTail(ByteWriter& out, const CheckpointSource& source) {
   if (Has(version, kDeletedBit)) state.deleted.Encode(out);
   if (Has(version, kFadingBit)) PutFading(out, state.fading);
   if (Has(version, kAheadBit)) out.I64(absl::ToInt64Nanoseconds(state.ahead));
+  if (Has(version, kNotesBit)) PutNotes(out, source);
 }
 
 }  // namespace
@@ -438,6 +453,7 @@ absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes) {
   if (Has(version, kDeletedBit)) BANDANA_RETURN_IF_ERROR(state.deleted.Decode(in));
   if (Has(version, kFadingBit)) BANDANA_RETURN_IF_ERROR(TakeFading(in, state));
   if (Has(version, kAheadBit)) state.ahead = absl::Nanoseconds(in.I64());
+  if (Has(version, kNotesBit)) checkpoint.notes = in.Block();
   if (Has(version, kEffectsBit)) checkpoint.effects = in.Block();
   for (const NodeStatistics& node : checkpoint.statistics) {
     if (!CheckSteps(node, state.fading.steps()).ok()) {
@@ -459,6 +475,8 @@ absl::Status RestoreStreams(const EventPath& path, Checkpoint& checkpoint) {
   BANDANA_RETURN_IF_ERROR(path.RestoreCentral(checkpoint.central, checkpoint.state));
   BANDANA_RETURN_IF_ERROR(path.RestoreSparse(checkpoint.sparse, checkpoint.state));
   BANDANA_RETURN_IF_ERROR(path.RestoreEffects(checkpoint.effects, checkpoint.state));
+  BANDANA_RETURN_IF_ERROR(path.RestoreNotes(checkpoint.notes, checkpoint.state));
+  checkpoint.notes.clear();
   checkpoint.effects.clear();
   checkpoint.central.clear();
   checkpoint.sparse.clear();

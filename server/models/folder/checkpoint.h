@@ -33,6 +33,7 @@ struct CheckpointSource {
   std::string_view central;  // state->central where it is still encoded
   std::string_view sparse;   // state->sparse where it is still encoded
   std::string_view effects;  // state->effects where it is still encoded
+  std::string_view notes;    // state->notes where it is still encoded
   LogPosition published;     // central models: the newest position that a release was published at
 };
 // The bytes hold the raw sums of central counters and episodes: they stay in the model's folder.
@@ -83,6 +84,7 @@ struct Checkpoint {
   std::string central;  // state.central, encoded: RestoreStreams
   std::string sparse;   // state.sparse, encoded
   std::string effects;  // state.effects, encoded; "" of other models
+  std::string notes;    // state.notes, encoded; "" of models that keep none
   LogPosition published;
   WindowValues former;  // of versions before 6: what the open windows hold
 };
@@ -90,8 +92,9 @@ struct Checkpoint {
 // 3, which has no shape, and 4, which has no sparse models, and 5, whose central streams have no
 // chain and whose open windows say what they hold.
 // From 6 on the version says what the checkpoint has besides: 1 more with effects, 2 more with
-// deleted users, 4 more with fading, 8 more where time is ahead of the clock. `state.central`,
-// `state.sparse` and `state.effects` stay empty. Errors: DATA_LOSS unknown version, truncated, or
+// deleted users, 4 more with fading, 8 more where time is ahead of the clock, 16 more
+// with what is kept of arms. `state.central`, `state.sparse`, `state.effects` and
+// `state.notes` stay empty. Errors: DATA_LOSS unknown version, truncated, or
 // checksum mismatch.
 absl::StatusOr<Checkpoint> DecodeCheckpoint(std::string_view bytes);
 // Its dimension and number of nodes, without a look at anything behind them. Errors: DATA_LOSS.
@@ -103,8 +106,8 @@ absl::StatusOr<CheckpointExtent> ExtentOf(std::string_view bytes);
 // Whether its fixed fields are the identity's; of versions before 6 also those of a former identity
 // (IsFormer), which did not say all.
 bool IsOfModel(const Checkpoint& checkpoint, const Identity& identity);
-// Moves `central`, `sparse` and `effects` into the state. Errors: DATA_LOSS; FAILED_PRECONDITION of
-// another design.
+// Moves `central`, `sparse`, `effects` and `notes` into the state. Errors: DATA_LOSS;
+// FAILED_PRECONDITION of another design.
 absl::Status RestoreStreams(const EventPath& path, Checkpoint& checkpoint);
 // Encodes a checkpoint that was decoded, and restored where it has a central counter or an
 // episode.

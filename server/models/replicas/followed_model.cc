@@ -79,6 +79,7 @@ absl::Status FollowedModel::Start(const SharedModel& seen) {
       arms_, ArmCatalogue::Open(tables_spec_, state_->Table(TableKind::kArms), counters_, clock_));
   arms_->Follow(recovered.state.effects);
   effects_ = recovered.state.effects;
+  if (recovered.state.notes != nullptr) arm_notes_ = recovered.state.notes->parts();
   BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<const UserTable> users, OpenUsers());
   user_groups_.store(std::move(users));
   BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));

@@ -62,6 +62,11 @@ std::string ModelSummary(const ModelSpec& spec) {
   for (const std::string& block : FeatureLines(out)) line("  entries", block);
   line("rewards", RewardsText(spec));
   if (spec.policy != nullptr) line("policy", spec.policy->words());
+  if (spec.effects && spec.effects->seen) {
+    const SeenBounds& seen = *spec.effects->seen;
+    line("seen", absl::StrCat("arms that users were shown: ", seen.arms_per_user, " of each of ",
+                              seen.users, " users, for ", absl::FormatDuration(seen.kept)));
+  }
   line("reporting", ReportingText(out));
   for (const std::string& text : AtStartLines(out)) line("  leave", text);
   if (spec.half_life > absl::ZeroDuration()) {

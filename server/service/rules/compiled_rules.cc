@@ -13,6 +13,7 @@
 #include "common/base/text.h"
 #include "common/features/value_log.h"
 #include "server/service/policies/choice.h"
+#include "server/service/rules/seen_rule.h"
 
 namespace bandana::server {
 namespace {
@@ -160,10 +161,10 @@ bool HasTag(const CatalogueEntry& arm, std::uint32_t tag) {
 
 }  // namespace
 
-absl::StatusOr<CompiledRules> CompileRules(const v1::SelectRequest& request,
-                                           const Catalogue& catalogue, absl::Time now) {
+absl::StatusOr<CompiledRules> CompileRules(const Selecting& select, const Catalogue& catalogue) {
+  const v1::SelectRequest& request = select.request;
   CompiledRules compiled;
-  compiled.offer.now = now;
+  compiled.offer.now = select.now;
   if (!request.has_rules()) return compiled;
   const v1::SelectionRules& rules = request.rules();
   BANDANA_RETURN_IF_ERROR(CheckForm(request));
@@ -180,6 +181,9 @@ absl::StatusOr<CompiledRules> CompileRules(const v1::SelectRequest& request,
                                          compiled.boosts.emplace_back()));
   }
   BANDANA_RETURN_IF_ERROR(CompilePins(request, catalogue, compiled.pins));
+  if (rules.has_exclude_seen()) {
+    BANDANA_RETURN_IF_ERROR(ExcludeSeen(select, rules.exclude_seen(), compiled.offer.excluded));
+  }
   for (int i = 0; i < rules.at_most_size(); ++i) {
     BANDANA_RETURN_IF_ERROR(CompileLimit(rules.at_most(i), PlaceIn("at_most", i), catalogue,
                                          compiled.limits.emplace_back()));

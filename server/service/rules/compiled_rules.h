@@ -14,6 +14,7 @@
 #include "common/ranking/policies/list_rules.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/service/arm_set.h"
+#include "server/service/selection.h"
 
 namespace bandana::server {
 
@@ -51,8 +52,7 @@ struct CompiledRules {
 // a field that no arm has, a range without bounds or with a NaN, a boost that is no finite number
 // or too large, a group that the model does not have, ranks or arms of pins twice or out of range,
 // counts out of range; NOT_FOUND a boosted or pinned arm that the catalogue does not have.
-absl::StatusOr<CompiledRules> CompileRules(const v1::SelectRequest& request,
-                                           const Catalogue& catalogue, absl::Time now);
+absl::StatusOr<CompiledRules> CompileRules(const Selecting& select, const Catalogue& catalogue);
 
 // The sum of the boosts of an arm.
 double BoostOf(std::span<const CompiledBoost> boosts, const CatalogueEntry& arm);

@@ -1,5 +1,6 @@
 #include "tools/audit/transcript/asking.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -44,6 +45,62 @@ class Catalogue final : public Asking {
   void Select(Client& client, const Choice& choice, Selected done) const override {
     client.SelectAsync(UserOf(choice), Arms::Query({}), RanksOf(choice), std::move(done));
   }
+};
+
+// The choice's numbers decide what is on offer, and of it always enough.
+SelectionRules RulesOf(const Choice& choice) {
+  const auto number = [&](std::size_t i) {
+    const double value = choice.features[i];
+    return std::isfinite(value) ? std::clamp(value, -1.0, 1.0) : 0.0;
+  };
+  SelectionRules rules;
+  rules.where = {{.field = "price", .min = number(0)}};
+  rules.boosts = {{.tag = "even", .add = number(1)}, {.id = 5, .add = 0.25}};
+  rules.pins = {{.id = 7, .rank = choice.top_k - 1}};
+  rules.at_most = {{.tag = "odd", .count = 5}};
+  return rules;
+}
+
+void AddRules(const Choice& choice, v1::SelectRequest& request) {
+  const SelectionRules rules = RulesOf(choice);
+  v1::SelectionRules& out = *request.mutable_rules();
+  v1::FieldRange& range = *out.add_where();
+  range.set_field(rules.where[0].field);
+  range.set_min(*rules.where[0].min);
+  v1::Boost& tag = *out.add_boosts();
+  tag.set_tag(rules.boosts[0].tag);
+  tag.set_add(rules.boosts[0].add);
+  v1::Boost& id = *out.add_boosts();
+  id.set_id(*rules.boosts[1].id);
+  id.set_add(rules.boosts[1].add);
+  v1::Pin& pin = *out.add_pins();
+  pin.set_id(*rules.pins[0].id);
+  pin.set_rank(static_cast<std::uint32_t>(rules.pins[0].rank));
+  v1::GroupLimit& limit = *out.add_at_most();
+  limit.set_tag(rules.at_most[0].tag);
+  limit.set_count(static_cast<std::uint32_t>(rules.at_most[0].count));
+}
+
+class ByRules : public Asking {
+ public:
+  explicit ByRules(bool unseen) : unseen_(unseen) {}
+  void Add(const Choice& choice, v1::SelectRequest& request) const override {
+    AddRanks(choice, request);
+    request.mutable_arms()->mutable_catalogue_query();
+    AddRules(choice, request);
+    if (!unseen_) return;
+    v1::SeenRule& seen = *request.mutable_rules()->mutable_exclude_seen();
+    seen.set_seen(v1::SeenRule::SHOWN);
+    seen.mutable_within()->set_seconds(60);
+  }
+  void Select(Client& client, const Choice& choice, Selected done) const override {
+    SelectionRules rules = RulesOf(choice);
+    if (unseen_) rules.exclude_seen = {.seen = SeenRule::Seen::kShown, .within = absl::Minutes(1)};
+    client.SelectAsync(UserOf(choice), Arms::Query({}).By(rules), RanksOf(choice), std::move(done));
+  }
+
+ private:
+  const bool unseen_;
 };
 
 class Point final : public Asking {
@@ -216,6 +273,14 @@ const Asking& AsksSlots() {
 }
 const Asking& AsksDeferred() {
   static const Deferred asking;
+  return asking;
+}
+const Asking& AsksByRules() {
+  static const auto& asking = *new ByRules(/*unseen=*/false);
+  return asking;
+}
+const Asking& AsksUnseen() {
+  static const auto& asking = *new ByRules(/*unseen=*/true);
   return asking;
 }
 const Asking& AsksPoint() {

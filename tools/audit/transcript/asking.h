@@ -36,6 +36,10 @@ const Asking& AsksPersonalizer();
 const Asking& AsksPersonalizerLater();
 // With the arms of the server's catalogue.
 const Asking& AsksCatalogue();
+// As AsksCatalogue, by rules: filters, times, boosts, pins and limits; those without arms that the
+// user was shown in the last minute.
+const Asking& AsksByRules();
+const Asking& AsksUnseen();
 // For a point to play.
 const Asking& AsksPoint();
 // By the SDK, for two slots.

@@ -179,6 +179,25 @@ constexpr Model kEffectsOnDevice[] = {
      AsksInline, /*on_device=*/true, kCatalogueArms},
 };
 
+// By rules. A model that keeps the arms that users were shown leaves those out.
+constexpr int kRuledArms = 24;
+constexpr Model kRuledLocal[] = {
+    {"rules",
+     "effects { standard {} arm_groups: 'genre' seen { arms_per_user: 4 } } mode: LOCAL_REWARD "
+     "privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } ",
+     AsksUnseen, /*on_device=*/false, kRuledArms},
+};
+constexpr Model kRuledCentral[] = {
+    {"rules",
+     "effects { standard {} arm_groups: 'genre' seen { arms_per_user: 4 } } mode: CENTRAL_REWARD "
+     "privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER } ",
+     AsksUnseen, /*on_device=*/false, kRuledArms},
+    {"joint-rules",
+     "shared {} mode: JOINT reward_min: -1 reward_max: 1 privacy { epsilon: 1 delta: 1e-6 "
+     "mechanism: COUNTER counter { kind: BLT horizon: 32 steps_max: 128 } } ",
+     AsksByRules, /*on_device=*/false, kRuledArms},
+};
+
 // Callers without the SDK who name decisions, fill slots, and say later what was shown.
 constexpr Model kNamed[] = {
     {"slots",
@@ -333,6 +352,13 @@ std::vector<Combination> MakeCombinations() {
       all.push_back(ByFollower(Through(model, window, /*raw=*/true)));
     }
   }
+  for (const bool window : {true, false}) {
+    for (const Model& model : kRuledLocal) all.push_back(Through(model, window, false));
+    for (const Model& model : kRuledCentral) {
+      for (const bool raw : {false, true}) all.push_back(Through(model, window, raw));
+    }
+  }
+  for (const Model& model : kRuledLocal) all.push_back(ByFollower(Through(model, true, false)));
   return all;
 }
 

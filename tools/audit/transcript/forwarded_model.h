@@ -32,6 +32,7 @@ class ForwardedModel : public server::HostedModel {
   void UserParts(std::string_view user, std::vector<EffectKey>& out) const override {
     model_->UserParts(user, out);
   }
+  std::shared_ptr<const SeenArms> seen() const override { return model_->seen(); }
   absl::Status RecordSlots(std::span<const Decision> slots) override {
     return model_->RecordSlots(slots);
   }

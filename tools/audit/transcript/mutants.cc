@@ -68,11 +68,11 @@ std::vector<Mutant> CallerMutants() {
   return {
       {.name = "reports-share-the-rate",
        .description = "server: calls of Report take from the rate that selections have",
-       .seeds = 302,
+       .seeds = 336,
        .reports_share_rate = true},
       {.name = "plain-names-are-taken",
        .description = "server: where contexts are private decisions have names that can be guessed",
-       .seeds = 151,
+       .seeds = 168,
        .wrap_handlers = AnyNameIsTaken},
   };
 }
@@ -266,6 +266,32 @@ class CountsClippedContexts final : public ForwardedModel {
   std::uint64_t clipped_ = 0;
 };
 
+// A rewarded arm is not on offer any more, for anybody.
+class ExcludesRewarded final : public ForwardedModel {
+ public:
+  using ForwardedModel::ForwardedModel;
+  void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
+    if (Reactions(*this, outcomes) > 0) {
+      for (const auto& outcome : outcomes) Exclude(outcome);
+    }
+    ForwardedModel::Report(std::move(outcomes), std::move(done));
+  }
+  std::shared_ptr<const server::Catalogue> catalogue() const override {
+    const auto all = ForwardedModel::catalogue();
+    return rewarded_.empty() ? all : all->With({}, rewarded_);
+  }
+
+ private:
+  void Exclude(const ReportedOutcome& outcome) {
+    const SealedArm* const arm = ArmOfRank(outcome.decision, outcome.shown);
+    if (arm == nullptr || outcome.reward.value_or(0) <= spec().public_spec.reward_range.min) return;
+    for (const EffectKey key : arm->keys) {
+      if (const auto id = ArmIdOf(key)) rewarded_.push_back(*id);
+    }
+  }
+  std::vector<std::uint32_t> rewarded_;
+};
+
 class WarnsPerReport final : public ForwardedModel {
  public:
   WarnsPerReport(std::unique_ptr<HostedModel> model, WarnLine warn)
@@ -401,23 +427,27 @@ std::vector<Mutant> MakeMutants() {
        .wrap = Wrap<StatsCountClipped>},
       {.name = "deletion-counts-reports",
        .description = "server: a deletion says how many reports open windows hold",
-       .seeds = 755,
+       .seeds = 840,
        .wrap = Wrap<DeletionCountsReports>},
       {.name = "says-duplicate",
        .description = "server: the second report of a decision is answered otherwise",
-       .seeds = 151,
+       .seeds = 168,
        .wrap = Wrap<SaysDuplicate>},
       {.name = "queue-shows-reports",
        .description = "server: the gauge of the log's queue counts reports",
        .seeds = 60,
        .wrap = Wrap<QueueShowsReports>},
+      {.name = "rewarded-are-excluded",
+       .description = "server: an arm that a user was rewarded for is excluded",
+       .seeds = 1680,
+       .wrap = Wrap<ExcludesRewarded>},
       {.name = "calls-are-counted",
        .description = "server: metrics count calls of Report that must stay unnoticed",
        .seeds = 60,
        .wrap_handlers = AllListenersRecord},
       {.name = "alias-calls-are-counted",
        .description = "server: the same of calls that name an alias alone",
-       .seeds = 453,
+       .seeds = 504,
        .wrap_handlers = AliasesAreRecorded},
       {.name = "grpc-never-hushes",
        .description = "server: the same of the gRPC listener alone",
@@ -425,7 +455,7 @@ std::vector<Mutant> MakeMutants() {
        .wrap_handlers = GrpcRecords},
       {.name = "reward-is-a-selection",
        .description = "server: metrics count a reward of Personalizer's as a selection",
-       .seeds = 755,
+       .seeds = 840,
        .wrap_handlers = FaceCountsRewards},
       {.name = "line-per-report",
        .description = "server: the log has a line for each report of an open window",
@@ -433,22 +463,22 @@ std::vector<Mutant> MakeMutants() {
        .wrap = WrapWarning},
       {.name = "book-counts-reports",
        .description = "server: the gauge of named decisions counts reports of them",
-       .seeds = 302,
+       .seeds = 336,
        .view =
            [](const Traffic& traffic, server::ServerView& view) {
              view.named_decisions.ids += traffic.reports_by_name;
            }},
       {.name = "clipped-contexts",
        .description = "server: statistics count clipped features where contexts are private",
-       .seeds = 151,
+       .seeds = 168,
        .wrap = Wrap<CountsClippedContexts>},
       {.name = "id-of-features",
        .description = "device: a report's id is a digest of the features",
-       .seeds = 151,
+       .seeds = 168,
        .on_draw = IdOfFeatures},
       {.name = "leaves-when-due",
        .description = "device: a report leaves when it is due, if the process still lives",
-       .seeds = 604,
+       .seeds = 672,
        .leaves_when_due = true},
   };
 }

@@ -107,6 +107,7 @@ void Network::Mask(Request& request) const {
   const auto mask = [](v1::SelectRequest& select) {
     select.clear_arms();
     select.clear_context();
+    select.clear_rules();
   };
   if constexpr (std::is_same_v<Request, v1::SelectRequest>) mask(request);
   if constexpr (std::is_same_v<Request, v1::BatchSelectRequest>) {

@@ -141,11 +141,14 @@ absl::Status WorldServer::PutArms(server::HostedModel& model) const {
   const auto dimension = static_cast<std::size_t>(options_.spec->public_spec.dimension);
   std::vector<server::CatalogueArm> put;
   put.reserve(static_cast<std::size_t>(arms));
+  const auto& effects = options_.spec->effects;
+  const bool grouped = effects && !effects->arm_groups.empty();
   for (int arm = 0; arm < arms; ++arm) {
     put.push_back({.id = static_cast<std::uint32_t>(arm),
                    .features = std::vector<double>(dimension, 0.5),
                    .tags = {arm % 2 == 0 ? "even" : "odd"},
-                   .groups = {{"genre", arm < 2 ? "rock" : "jazz"}}});
+                   .facts = {.fields = {{"price", arm}}}});
+    if (grouped) put.back().groups = {{"genre", arm < 2 ? "rock" : "jazz"}};
   }
   v1::PutArmsResponse response;
   return model.PutArms(put, &response);
