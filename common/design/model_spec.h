@@ -68,6 +68,7 @@ struct EffectsSpec {
   bool weights = false;            // each effect is multiplied by a number that is learnt
   bool weights_open = false;       // the configuration leaves open whether
   absl::Duration free_after;       // that effects are kept of an arm or group that is gone
+  std::uint32_t cold_events = 0;   // arms with fewer events are cold; 0: no arm is
   std::optional<SeenBounds> seen;  // of arms that users were shown; none: they are not kept
 };
 

@@ -38,6 +38,7 @@ class LogModel : public Interface {
   std::shared_ptr<const ServedPosterior> posterior() const override { return loop_->posterior(); }
   std::shared_ptr<const Catalogue> catalogue() const override { return arms_->catalogue(); }
   std::shared_ptr<const SeenArms> seen() const override { return arm_notes_.seen; }
+  std::shared_ptr<const ArmEventCounts> arm_events() const override { return arm_notes_.events; }
   void NumberDecision(DecisionId& id) override { numbers_->Put(id); }
   void CountBaseline(bool agreed) override { apprentice_.Decided(agreed); }
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {

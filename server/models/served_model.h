@@ -71,6 +71,8 @@ class SelectingModel {
 
   // The arms that users were shown, where the model keeps them (EffectsSpec::seen); else null.
   virtual std::shared_ptr<const SeenArms> seen() const { return nullptr; }
+  // The events of arms, where the model counts them (EffectsSpec::cold_events); else null.
+  virtual std::shared_ptr<const ArmEventCounts> arm_events() const { return nullptr; }
 
   // Gives a decision its number, where the mode numbers decisions: `id` was drawn at random.
   virtual void NumberDecision(DecisionId& id) = 0;

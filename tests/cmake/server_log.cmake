@@ -58,6 +58,7 @@ bandana_test(NAME admission_parts_test SRCS unit/admission_parts_test.cc DEPS ${
 bandana_test(NAME report_gate_test SRCS unit/report_gate_test.cc DEPS ${model_deps})
 bandana_test(NAME event_path_test SRCS unit/event_path_test.cc DEPS ${model_deps} bandana::random)
 bandana_test(NAME arm_facts_test SRCS unit/arm_facts_test.cc DEPS ${model_deps})
+bandana_test(NAME arm_event_counts_test SRCS unit/arm_event_counts_test.cc DEPS ${model_deps})
 bandana_test(NAME seen_arms_test SRCS unit/seen_arms_test.cc DEPS ${model_deps})
 bandana_test(NAME seen_served_test SRCS unit/seen_served_test.cc DEPS ${model_deps})
 bandana_test(NAME catalogue_test SRCS unit/catalogue_test.cc DEPS ${model_deps})

@@ -1,5 +1,5 @@
-// Lists with boosts, pins and limits: what is drawn follows the law that the propensities say, the
-// whole list as well as its first arm.
+// Lists with boosts, pins, limits and cold arms: what is drawn follows the law that the
+// propensities say, the whole list as well as its first arm.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,10 +37,12 @@ struct Subject {
   Rule rule;
   ListRules rules;
   std::vector<double> boosts = std::vector<double>(kArms, 0.0);
+  Rule mutant = nullptr;  // null: the same rule
 };
 
-// The mutant of each forgets the rules, or the boosts.
+// The mutant of each forgets the rules, the boosts, or the share of cold arms.
 Subject Forgetful(Subject subject) {
+  if (subject.mutant != nullptr) subject.rule = subject.mutant;
   subject.rules = {};
   subject.boosts.assign(kArms, 0.0);
   return subject;
@@ -52,14 +54,21 @@ std::vector<Subject> Subjects() {
   const ListRules both{.pins = {{.rank = 2, .position = 0}},
                        .limits = {{.classes = {0, 1, 1, 0, 1}, .count = 2},
                                   {.classes = {-1, 0, 0, -1, -1}, .count = 1}}};
-  const std::vector<double> boosts = {0.1, 0, 0.3, 0, -0.2};
-  return {{"boosts, softmax", MakeSoftmax(0.25), {}, boosts},
-          {"boosts, inverse gap", MakeInverseGap(15), {}, boosts},
-          {"boosts, Thompson", MakeThompson(20, 0.1), {}, boosts},
-          {"pin, softmax", MakeSoftmax(0.25), pin},
-          {"limit, uniform mix", MakeUniformMix(0.5), limit},
-          {"limit, Thompson", MakeThompson(20, 0.1), limit},
-          {"pin, limits and boosts, softmax", MakeSoftmax(0.25), both, boosts}};
+  const std::vector<double> boosts = {0.1, 0, 0.3, 0, -0.2}, none(kArms, 0.0);
+  return {
+      {"boosts, softmax", MakeSoftmax(0.25), {}, boosts},
+      {"boosts, inverse gap", MakeInverseGap(15), {}, boosts},
+      {"boosts, Thompson", MakeThompson(20, 0.1), {}, boosts},
+      {"pin, softmax", MakeSoftmax(0.25), pin},
+      {"limit, uniform mix", MakeUniformMix(0.5), limit},
+      {"limit, Thompson", MakeThompson(20, 0.1), limit},
+      {"pin, limits and boosts, softmax", MakeSoftmax(0.25), both, boosts},
+      {"cold share, softmax",
+       MakeColdShare(MakeSoftmax(0.25), 0.2),
+       {},
+       none,
+       MakeColdShare(MakeSoftmax(0.25), 0.21)},
+      {"cold share, UCB with a pin", MakeColdShare(MakeUcbRule(), 0.1), pin, none, MakeUcbRule()}};
 }
 
 // Values of the arms, boosted as the server boosts them.
@@ -77,9 +86,12 @@ class World {
       for (int a = 0; a < kArms; ++a) draws_.push_back(means[a] + 0.2 * rng.Normal() + boosts[a]);
     }
   }
-  Candidates arms() const { return {.means = means_, .scores = scores_, .draws = draws_}; }
+  Candidates arms() const {
+    return {.means = means_, .scores = scores_, .draws = draws_, .cold = cold_};
+  }
 
  private:
+  const std::vector<std::uint8_t> cold_ = {0, 1, 0, 1, 1};
   std::vector<double> means_, scores_, draws_;
 };
 
@@ -178,7 +190,7 @@ TEST_P(DrawnList, IsWhatPropensitiesSay) {
   std::vector<double> law(cells.size()), other(cells.size());
   for (const auto& [cell, p] : all.lists()) law[cells.at(cell)] = p;
   for (const auto& [cell, p] : mutant_lists.lists()) other[cells.at(cell)] = p;
-  const double alpha = AlphaOf("list_rules_fit") / 7;  // seven subjects
+  const double alpha = AlphaOf("list_rules_fit") / 9;  // nine subjects
   const FitTest fit = *FitTest::Create(kDraws, law, alpha / 2);
   EXPECT_GE(fit.PowerAtLeast(other), 0.99) << subject.name;
 
@@ -226,7 +238,7 @@ TEST_P(DrawnList, IsWhatPropensitiesSay) {
   EXPECT_LT(chi_square, TailBound(std::max(degrees, 1), alpha / 2)) << subject.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, DrawnList, ::testing::Range(0, 7));
+INSTANTIATE_TEST_SUITE_P(Rules, DrawnList, ::testing::Range(0, 9));
 
 }  // namespace
 }  // namespace bandana

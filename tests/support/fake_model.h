@@ -51,6 +51,9 @@ class FakeModel final : public server::HostedModel {
   }
   // The model's spec then has effects that keep them.
   void SetSeen(std::shared_ptr<const SeenArms> seen) { seen_ = std::move(seen); }
+  void SetArmEvents(std::shared_ptr<const ArmEventCounts> events) {
+    arm_events_ = std::move(events);
+  }
   void SetUsers(std::map<std::string, int> users) { users_ = std::move(users); }
   void SetHealth(absl::Status health) {
     std::lock_guard lock(mutex_);
@@ -127,6 +130,7 @@ class FakeModel final : public server::HostedModel {
     if (seen_ != nullptr) out.push_back(UserKey(user));
   }
   std::shared_ptr<const SeenArms> seen() const override { return seen_; }
+  std::shared_ptr<const ArmEventCounts> arm_events() const override { return arm_events_; }
   void NumberDecision(DecisionId&) override {}
   absl::Status RecordSlots(std::span<const Decision> slots) override {
     std::lock_guard lock(mutex_);
@@ -252,6 +256,7 @@ class FakeModel final : public server::HostedModel {
   std::shared_ptr<const ServedPosterior> posterior_;
   std::shared_ptr<const server::Catalogue> catalogue_;
   std::shared_ptr<const SeenArms> seen_;
+  std::shared_ptr<const ArmEventCounts> arm_events_;
   std::map<std::string, int> users_;
   absl::Status record_status_;
   absl::Status report_status_;

@@ -117,6 +117,10 @@ TEST(EffectsConfig, EveryMistakeIsNamed) {
       {"standard {} seen { kept { seconds: 59 } }", "effects.seen.kept", "[1m, 8760h]"},
       {"standard {} seen { arms_per_user: 1001 }", "effects.seen.arms_per_user", "[1, 1000]"},
       {"standard {} seen { users_max: 10000001 }", "effects.seen.users_max", "[1, 10000000]"},
+      {"standard {} cold_arms { share: 0.1 }", "effects.cold_arms.events", "[1, 65535]"},
+      {"standard {} cold_arms { events: 65536 share: 0.1 }", "effects.cold_arms.events", "65536"},
+      {"standard {} cold_arms { events: 9 }", "effects.cold_arms.share", "(0, 1]"},
+      {"standard {} cold_arms { events: 9 share: nan }", "effects.cold_arms.share", "(0, 1]"},
       {"standard {} users_file: 'users.tsv'", "effects.users_file", "PutUsers"},
       {"effects { name: 'a' half_life: 1000001 }", "effects.effects[0].half_life", "[1, 1000000]"},
       {"standard {} weights {} learn_scales: true", "effects.weights", "exclude each other"},
@@ -150,6 +154,21 @@ TEST(EffectsConfig, KeepsWhatUsersWereShownWhereToldTo) {
             (SeenBounds{.arms_per_user = 100, .users = 100'000, .kept = absl::Hours(720)}));
   EXPECT_EQ(seen("seen { kept { seconds: 60 } arms_per_user: 2 users_max: 3 } "),
             (SeenBounds{.arms_per_user = 2, .users = 3, .kept = absl::Minutes(1)}));
+}
+
+TEST(EffectsConfig, ColdArmsAreAPartOfThePolicy) {
+  const std::string cold = "effects { standard {} cold_arms { events: 50 share: 0.1 } } ";
+  const ModelSpec spec = SpecOf(kOpen + cold);
+  EXPECT_EQ(spec.effects->cold_events, 50);
+  EXPECT_EQ(spec.policy->words(), "a cold arm with probability 0.1, else the best by UCB");
+  EXPECT_EQ(SpecOf(kOpen + cold + "policy { softmax { temperature: 2 } } ").policy->words(),
+            "a cold arm with probability 0.1, else softmax of the UCB scores at temperature 2");
+  const auto errors = ErrorsOf(std::string("mode: CENTRAL_REWARD privacy { epsilon: 1 mechanism: "
+                                           "REWARD_RANDOMIZER } ") +
+                               kOnce + cold);
+  ASSERT_EQ(errors.size(), 1);
+  EXPECT_EQ(errors[0].field, "effects.cold_arms");
+  EXPECT_THAT(errors[0].message, StartsWith("is for modes NON_PRIVATE and LOCAL_REWARD"));
 }
 
 TEST(EffectsConfig, TellsWhatItIsNotFor) {

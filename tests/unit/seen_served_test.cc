@@ -221,5 +221,58 @@ TEST_F(SeenServedTest, ADeletedUserHasSeenNothing) {
   EXPECT_THAT(Arms(*model, "ann"), ElementsAre(8));
 }
 
+class ColdServedTest : public SeenServedTest {
+ protected:
+  static ModelSpec ColdSpec(const std::string& more, int events = 2) {
+    return SpecOf("name: 'm' dimension: 2 effects { standard {} user_groups: 'plan' cold_arms { " +
+                  ("events: " + std::to_string(events)) + " share: 0.1 } } " + more);
+  }
+  static std::vector<std::uint8_t> Cold(const HostedModel& model) {
+    const std::vector<EffectKey> keys = {ArmKey(7), ArmKey(8), kAbsent};
+    std::vector<std::uint8_t> cold;
+    model.arm_events()->FindCold(keys, 1, cold);
+    return cold;
+  }
+};
+
+TEST_F(ColdServedTest, ArmsAreColdUntilTheyHadTheirEvents) {
+  auto model = Open(ColdSpec("mode: NON_PRIVATE "));
+  EXPECT_EQ(model->seen(), nullptr);
+  EXPECT_THAT(Cold(*model), ElementsAre(1, 1, 0));
+  Report(*model, Show(*model, "ann", 7), 0);
+  Report(*model, Show(*model, "bob", 8), 1);
+  EXPECT_THAT(Cold(*model), ElementsAre(1, 1, 0));
+  ASSERT_THAT(model->Checkpoint(), IsOk());
+  Report(*model, Show(*model, "bob", 7), 1);
+  EXPECT_THAT(Cold(*model), ElementsAre(0, 1, 0));
+  for (const bool checkpoint : {false, true}) {
+    ASSERT_THAT(checkpoint ? model->Checkpoint().status() : absl::OkStatus(), IsOk());
+    model.reset();
+    model = Open(ColdSpec("mode: NON_PRIVATE "));
+    EXPECT_THAT(Cold(*model), ElementsAre(0, 1, 0));
+  }
+  Show(*model, "ann", 8);  // without a report it is no event
+  EXPECT_THAT(Cold(*model), ElementsAre(0, 1, 0));
+}
+
+TEST_F(ColdServedTest, WithAWindowADecisionCountsAtItsCloseReactedToOrNot) {
+  const auto model = Open(ColdSpec(std::string("mode: NON_PRIVATE ") + kWindow, 1));
+  Report(*model, Show(*model, "ann", 7), 1);
+  Show(*model, "ann", 8);
+  EXPECT_THAT(Cold(*model), ElementsAre(1, 1, 0));
+  clock_.Advance(absl::Minutes(2));
+  model->Step();
+  EXPECT_THAT(Cold(*model), ElementsAre(0, 0, 0));
+}
+
+TEST_F(ColdServedTest, ANewBoundCountsOn) {
+  auto model = Open(ColdSpec("mode: NON_PRIVATE ", 9));
+  Report(*model, Show(*model, "ann", 7), 0);
+  ASSERT_THAT(model->Checkpoint(), IsOk());
+  model.reset();
+  model = Open(ColdSpec("mode: NON_PRIVATE ", 1));
+  EXPECT_THAT(Cold(*model), ElementsAre(0, 1, 0));
+}
+
 }  // namespace
 }  // namespace bandana::testing

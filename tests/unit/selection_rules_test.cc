@@ -53,6 +53,24 @@ TEST(SelectionRules, UniformMixIsTheBestButForItsShare) {
   EXPECT_THAT(LawOf(*MakeUniformMix(1), Arms{{0, 0}, {1, 3}}), ElementsAre(0.5, 0.5));
 }
 
+TEST(SelectionRules, ColdArmsHaveTheirShare) {
+  const auto rule = MakeColdShare(MakeUniformMix(0.2), 0.3);
+  const std::vector<double> means = {0, 0, 0, 0}, scores = {1, 3, 2, 0};
+  const std::vector<std::uint8_t> cold = {0, 0, 1, 1};
+  const Candidates arms{.means = means, .scores = scores, .draws = {}, .cold = cold};
+  // 0.7 of (0.05, 0.85, 0.05, 0.05), and 0.15 for each cold one.
+  EXPECT_THAT(LawOf(*rule, arms),
+              ElementsAre(DoubleEq(0.035), DoubleEq(0.595), DoubleEq(0.185), DoubleEq(0.185)));
+  EXPECT_THAT(LawOf(*rule, arms, {0, 1, 3}),
+              ElementsAre(DoubleEq(0.7 * 0.2 / 3), DoubleEq(0.7 * (0.8 + 0.2 / 3)),
+                          DoubleEq(0.7 * 0.2 / 3 + 0.3)));
+  // None is cold: the rule itself.
+  EXPECT_THAT(LawOf(*rule, arms, {0, 1}), ElementsAre(DoubleEq(0.1), DoubleEq(0.9)));
+  EXPECT_TRUE(rule->favours_cold());
+  EXPECT_FALSE(rule->ranks_by_score());
+  EXPECT_EQ(MakeColdShare(MakeThompson(7, 0), 0.3)->draws(), 7);
+}
+
 // 4 draws of 3 arms: best are arm 1, arm 1, arms 0 and 2 alike, arm 2.
 TEST(SelectionRules, ThompsonCountsTheDrawsInWhichAnArmIsBest) {
   const Arms arms{{0, 0, 0}, {0, 0, 0}, {0, 1, 0, 1, 2, 0, 5, 4, 5, -3, -2, -1}};

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -338,6 +339,30 @@ TEST_F(SeenRulesTest, ArmsThatTheUserWasShownOrRewardedForAreNotOnOffer) {
   ASSERT_THAT(Select(hour), IsOk());
   EXPECT_THAT(response_.arm_ids(), ElementsAre(2, 5));
   EXPECT_THAT(response_.positions(), ElementsAre(2, 0));
+}
+
+// Arms 1 and 2 have had their event; of the others on offer, 3 and 5, each has half of the share.
+TEST_F(ServedRulesTest, ColdArmsHaveTheirShareAndSaySo) {
+  ModelSpec spec = PlainSpec("cold", 1);
+  spec.effects.emplace().cold_events = 1;
+  spec.policy = MakeColdShare(MakeUcbRule(), 0.5);
+  FakeModel& model = registry_.Add(spec);
+  Fill(model);
+  auto events = std::make_shared<ArmEventCounts>(1);
+  events->Add(1);
+  events->Add(2);
+  model.SetArmEvents(events);
+  std::map<std::uint32_t, double> propensities;
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_THAT(Select(Query(1, "cold")), IsOk());
+    propensities[response_.arm_ids(0)] = response_.propensities(0);
+  }
+  EXPECT_THAT(propensities, ElementsAre(Pair(1, 0.5), Pair(3, 0.25), Pair(5, 0.25)));
+  events->Add(3);
+  events->Add(5);
+  ASSERT_THAT(Select(Query(1, "cold")), IsOk());
+  EXPECT_EQ(response_.arm_ids(0), 1);
+  EXPECT_EQ(response_.propensities(0), 1);
 }
 
 TEST_F(SeenRulesTest, ModesRefuseWhatWouldTell) {

@@ -43,8 +43,10 @@ struct Parts {
   // Rewards are kept where nothing hides them: they are above what comes without a reaction.
   std::optional<ArmNotesFacts> Notes() const {
     const auto& effects = model.effects;
-    if (!effects || !effects->seen) return std::nullopt;
-    ArmNotesFacts notes{.seen = effects->seen, .user_parts = 1 + effects->user_groups.size()};
+    if (!effects || (!effects->seen && effects->cold_events == 0)) return std::nullopt;
+    ArmNotesFacts notes{.seen = effects->seen,
+                        .cold_events = effects->cold_events,
+                        .user_parts = 1 + effects->user_groups.size()};
     if (!spec().made->mode().is_private) {
       notes.rewarded_above =
           spec().reward_window ? spec().default_reward() : spec().reward_range.min;

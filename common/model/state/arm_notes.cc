@@ -9,6 +9,7 @@ namespace {
 ArmNotes::Parts PartsOf(const ArmNotesFacts& facts) {
   ArmNotes::Parts parts;
   if (facts.seen) parts.seen = std::make_shared<SeenArms>(*facts.seen);
+  if (facts.cold_events > 0) parts.events = std::make_shared<ArmEventCounts>(facts.cold_events);
   return parts;
 }
 
@@ -58,6 +59,7 @@ void ArmNotes::Shown(const SeenRecord& record) {
 void ArmNotes::Happened(const PackedKeys& keys, double reward, absl::Time time) {
   const auto whom = WhomOf(keys);
   if (!whom) return;
+  if (parts_.events != nullptr) parts_.events->Add(whom->arm);
   if (parts_.seen == nullptr || !facts_.rewarded_above) return;
   if (reward > *facts_.rewarded_above) {
     parts_.seen->Add(SeenKind::kRewarded, whom->user, whom->arm, time);
@@ -67,18 +69,19 @@ void ArmNotes::Happened(const PackedKeys& keys, double reward, absl::Time time) 
 void ArmNotes::Forget(const PackedKeys& keys) {
   const std::vector<std::uint64_t> values = keys.Values();
   if (parts_.seen != nullptr) parts_.seen->Forget(values);
+  if (parts_.events != nullptr) parts_.events->Forget(values);
 }
 
 void ArmNotes::Encode(ByteWriter& out) const {
   PutPart(parts_.seen, out);
-  out.Block("");
+  PutPart(parts_.events, out);
 }
 
 bool ArmNotes::Decode(std::string_view bytes) {
   ByteReader in(bytes);
   const std::string_view seen = in.Block();
-  in.Block();
-  return in.Done() && TakePart(seen, parts_.seen);
+  const std::string_view events = in.Block();
+  return in.Done() && TakePart(seen, parts_.seen) && TakePart(events, parts_.events);
 }
 
 }  // namespace bandana

@@ -1,5 +1,5 @@
-// Facts of arms that a model keeps beside effects: those that users were shown. A function of the
-// log's entries and of the facts here.
+// Facts of arms that a model keeps beside effects: those that users were shown, and how many events
+// each has had. A function of the log's entries and of the facts here.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include "common/base/bytes.h"
 #include "common/design/seen_bounds.h"
 #include "common/model/entries/records.h"
+#include "common/model/state/arm_event_counts.h"
 #include "common/model/state/seen_arms.h"
 
 namespace bandana {
@@ -19,6 +20,7 @@ namespace bandana {
 struct ArmNotesFacts {
   std::optional<SeenBounds> seen;  // of the arms that users were shown; none: they are not kept
   std::optional<double> rewarded_above;  // where rewards may be kept: such are rewards
+  std::uint32_t cold_events = 0;         // so many events of each arm are counted; 0: none
   std::size_t user_parts = 0;            // keys of an event before that of its arm
 };
 
@@ -26,7 +28,8 @@ struct ArmNotesFacts {
 class ArmNotes {
  public:
   struct Parts {
-    std::shared_ptr<SeenArms> seen;  // null: not kept
+    std::shared_ptr<SeenArms> seen;          // null: not kept
+    std::shared_ptr<ArmEventCounts> events;  // null: not counted
   };
   explicit ArmNotes(const ArmNotesFacts& facts);
   const Parts& parts() const { return parts_; }
@@ -37,8 +40,8 @@ class ArmNotes {
   void Happened(const PackedKeys& keys, double reward, absl::Time time);
   void Forget(const PackedKeys& keys);
 
-  // Blocks: the arms that users were shown, empty where they are not kept, and another that is
-  // empty. False: the bytes are not that. A part that is not kept any more is passed over.
+  // Blocks: the arms that users were shown, and the numbers of events; empty where they are not
+  // kept. False: the bytes are not that. A part that is not kept any more is passed over.
   void Encode(ByteWriter& out) const;
   bool Decode(std::string_view bytes);
 

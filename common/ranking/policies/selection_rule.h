@@ -1,6 +1,7 @@
 // Policies that draw the arm to show: the law of each, and rankings by it. docs/design/policies.md.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@ struct Candidates {
   // The arms' rewards in each of SelectionRule::draws() joint draws of the posterior, draws x n,
   // row-major; empty where the rule asks for none.
   std::span<const double> draws;
+  // Whether each arm is cold (0 or 1); empty where no rule asks.
+  std::span<const std::uint8_t> cold = {};
 };
 
 // One object per configured policy. A value that is NaN (the estimate makes no sense) counts as
@@ -25,6 +28,8 @@ class SelectionRule {
   virtual std::string words() const = 0;
   // Draws of the posterior that the law is made of; 0: none.
   virtual int draws() const { return 0; }
+  // Whether it goes by Candidates::cold.
+  virtual bool favours_cold() const { return false; }
   // Whether it ranks by Candidates::scores alone, best first, equal ones in any order.
   virtual bool ranks_by_score() const { return false; }
 

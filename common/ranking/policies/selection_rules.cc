@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "common/base/check.h"
@@ -131,6 +132,33 @@ class InverseGap final : public SelectionRule {
   const double gamma_;
 };
 
+class ColdShare final : public SelectionRule {
+ public:
+  ColdShare(std::shared_ptr<const SelectionRule> rule, double share)
+      : rule_(std::move(rule)), share_(share) {}
+  std::string words() const override {
+    return absl::StrFormat("a cold arm with probability %g, else %s", share_, rule_->words());
+  }
+  int draws() const override { return rule_->draws(); }
+  bool favours_cold() const override { return true; }
+  void Law(const Candidates& arms, std::span<const int> left,
+           std::vector<double>& law) const override {
+    BANDANA_CHECK(arms.cold.size() == arms.means.size());
+    rule_->Law(arms, left, law);
+    std::size_t cold = 0;
+    for (const int position : left) cold += arms.cold[position];
+    if (cold == 0) return;
+    const double each = share_ / static_cast<double>(cold);
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      law[i] = (1 - share_) * law[i] + (arms.cold[left[i]] != 0 ? each : 0);
+    }
+  }
+
+ private:
+  const std::shared_ptr<const SelectionRule> rule_;
+  const double share_;
+};
+
 }  // namespace
 
 std::shared_ptr<const SelectionRule> MakeUcbRule() { return std::make_shared<Ucb>(); }
@@ -148,6 +176,12 @@ std::shared_ptr<const SelectionRule> MakeThompson(int draws, double uniform_shar
 std::shared_ptr<const SelectionRule> MakeSoftmax(double temperature) {
   BANDANA_CHECK(temperature > 0);
   return std::make_shared<Softmax>(temperature);
+}
+
+std::shared_ptr<const SelectionRule> MakeColdShare(std::shared_ptr<const SelectionRule> rule,
+                                                   double share) {
+  BANDANA_CHECK(rule != nullptr && share > 0 && share <= 1);
+  return std::make_shared<ColdShare>(std::move(rule), share);
 }
 
 std::shared_ptr<const SelectionRule> MakeInverseGap(double gamma) {

@@ -34,4 +34,10 @@ std::shared_ptr<const SelectionRule> MakeSoftmax(double temperature);
 // share the best mean share the rest and their own parts. `gamma` > 0, per reward unit.
 std::shared_ptr<const SelectionRule> MakeInverseGap(double gamma);
 
+// With probability `share` in (0, 1] one of the cold arms on offer, each as likely as another;
+// else, and where none is cold, by `rule`: p(a) = share c(a) / (number of cold arms) + (1 - share)
+// r(a).
+std::shared_ptr<const SelectionRule> MakeColdShare(std::shared_ptr<const SelectionRule> rule,
+                                                   double share);
+
 }  // namespace bandana

@@ -62,6 +62,9 @@ std::string ModelSummary(const ModelSpec& spec) {
   for (const std::string& block : FeatureLines(out)) line("  entries", block);
   line("rewards", RewardsText(spec));
   if (spec.policy != nullptr) line("policy", spec.policy->words());
+  if (spec.effects && spec.effects->cold_events > 0) {
+    line("cold arms", absl::StrCat("until they have ", spec.effects->cold_events, " events"));
+  }
   if (spec.effects && spec.effects->seen) {
     const SeenBounds& seen = *spec.effects->seen;
     line("seen", absl::StrCat("arms that users were shown: ", seen.arms_per_user, " of each of ",

@@ -59,6 +59,17 @@ absl::Status DrawPosterior(const Offer& offer, int draws, std::vector<double>& o
   return absl::OkStatus();
 }
 
+// Errors: UNAVAILABLE the model does not count events.
+absl::Status FindCold(const Offer& offer, std::vector<std::uint8_t>& cold) {
+  const std::shared_ptr<const ArmEventCounts> events = offer.select.model.arm_events();
+  const std::size_t n = offer.arms.arms.size();
+  const std::size_t parts = offer.arms.keys.size() / n;
+  if (events == nullptr || parts == 0)
+    return Unavailable("the model does not count events of arms");
+  events->FindCold(offer.arms.keys, parts, cold);
+  return absl::OkStatus();
+}
+
 // The means that a policy goes by.
 std::span<const double> MeansFor(const Offer& offer, std::vector<double>& boosted) {
   if (offer.boosts.empty()) return offer.scores.means;
@@ -158,8 +169,12 @@ absl::StatusOr<Chosen> RankByPolicy(const Offer& offer) {
   BANDANA_RETURN_IF_ERROR(FillUniforms(used));
   Chosen chosen;
   thread_local std::vector<double> boosted;
-  const Candidates arms{
-      .means = MeansFor(offer, boosted), .scores = offer.scores.scores, .draws = draws};
+  thread_local std::vector<std::uint8_t> cold;
+  if (rule.favours_cold()) BANDANA_RETURN_IF_ERROR(FindCold(offer, cold));
+  const Candidates arms{.means = MeansFor(offer, boosted),
+                        .scores = offer.scores.scores,
+                        .draws = draws,
+                        .cold = cold};
   for (const RankDraw& draw : DrawList(rule, arms, offer.rules, used)) {
     chosen.ranking.push_back(draw.position);
     chosen.propensities.push_back(request.slots() > 0 ? draw.given : draw.first);

@@ -183,7 +183,8 @@ constexpr Model kEffectsOnDevice[] = {
 constexpr int kRuledArms = 24;
 constexpr Model kRuledLocal[] = {
     {"rules",
-     "effects { standard {} arm_groups: 'genre' seen { arms_per_user: 4 } } mode: LOCAL_REWARD "
+     "effects { standard {} arm_groups: 'genre' seen { arms_per_user: 4 } "
+     "cold_arms { events: 2 share: 0.3 } } mode: LOCAL_REWARD "
      "privacy { epsilon: 2 mechanism: REWARD_RANDOMIZER } ",
      AsksUnseen, /*on_device=*/false, kRuledArms},
 };

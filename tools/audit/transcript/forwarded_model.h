@@ -33,6 +33,7 @@ class ForwardedModel : public server::HostedModel {
     model_->UserParts(user, out);
   }
   std::shared_ptr<const SeenArms> seen() const override { return model_->seen(); }
+  std::shared_ptr<const ArmEventCounts> arm_events() const override { return model_->arm_events(); }
   absl::Status RecordSlots(std::span<const Decision> slots) override {
     return model_->RecordSlots(slots);
   }
