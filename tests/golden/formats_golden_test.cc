@@ -19,6 +19,7 @@
 #include "common/base/mapped_file.h"
 #include "common/base/sha256.h"
 #include "common/design/identity.h"
+#include "common/ranking/scoring.h"
 #include "server/models/folder/checkpoint.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/export_header.h"
@@ -61,6 +62,12 @@ ModelSpec YearsSpec() {
       " half_life { seconds: 115200 } reporting { one_per_decision: true }");
 }
 constexpr int kYearsUsers = 48;
+
+ModelSpec WeightsSpec() {
+  return SpecOf(
+      "name: 'm' dimension: 2 mode: NON_PRIVATE effects { standard { pairs: true } }"
+      " reporting { one_per_decision: true }");
+}
 
 server::HostedModelOptions OptionsIn(const std::string& data_dir) {
   SeededBits bits(5);
@@ -161,6 +168,23 @@ void WriteYears(const std::string& folder, FakeClock& clock) {
   }
 }
 
+// 280 events of three users and four arms: the weights have been shown once, and a checkpoint ten
+// events before the end has others that are learnt.
+void WriteWeights(const std::string& folder, FakeClock& clock) {
+  auto model = *HostedModel::Open(WeightsSpec(), folder, clock);
+  for (int i = 1; i <= 280; ++i) {
+    const std::string user = "u" + std::to_string(i % 3);
+    auto decision = DecisionOf(*model, clock, i, {0.6, i % 2 == 0 ? 0.8 : -0.8}, user);
+    const auto arm = static_cast<std::uint32_t>(i % 4);
+    decision.arms[0].keys = {UserKey(user), ArmKey(arm)};
+    ASSERT_EQ(CodeOf(ReportOne(*model, decision, arm == 1 ? 1 : 0.125 * (i % 3))), v1::APPLIED);
+    if (i != 270) continue;
+    Settle(*model);
+    ASSERT_THAT(model->Checkpoint(), IsOk());
+  }
+  Settle(*model);
+}
+
 void WriteDevice(const std::string& path) {
   auto store = *DeviceStore::Open(path);
   auto* body = static_cast<device::Store*>(store.get());
@@ -183,12 +207,13 @@ void WriteDevice(const std::string& path) {
 
 TEST(FormatsWriter, TodaysFilesOnRequest) {
   FakeClock clock;
-  for (const char* name : {"plain", "central", "sparse", "years"})
+  for (const char* name : {"plain", "central", "sparse", "years", "weights"})
     fs::create_directories(write_to + "/" + name);
   WritePlain(write_to + "/plain/m", clock);
   WriteCentral(write_to + "/central", clock);
   WriteSparse(write_to + "/sparse", clock);
   WriteYears(write_to + "/years/m", clock);
+  WriteWeights(write_to + "/weights/m", clock);
   WriteDevice(write_to + "/device.db");
 }
 
@@ -386,6 +411,37 @@ TEST_F(FormatsTest, AModelOfFormat12ThatForgetsAndHasDeletedAUser) {
   const auto users = (*model)->ListUsers("", 0);
   ASSERT_THAT(users, IsOk());
   EXPECT_EQ(users->users_size(), kYearsUsers - 1);
+}
+
+// Through a checkpoint and from the log alone it has equal bits.
+TEST_F(FormatsTest, AModelOfFormat7WithWeights) {
+  std::vector<double> before;
+  for (const bool from_log : {false, true}) {
+    const std::string folder = Copy("weights") + "/m";
+    if (from_log) fs::remove(folder + "/checkpoint-00000000000000000270");
+    const auto model = HostedModel::Open(WeightsSpec(), folder, clock_);
+    ASSERT_THAT(model, IsOk());
+    const v1::EffectsStats stats = (*model)->Stats().effects();
+    std::vector<double> weights;
+    for (const v1::EffectStats& effect : stats.effects()) weights.push_back(effect.weight());
+    EXPECT_THAT(weights,
+                Pointwise(DoubleNear(1e-5), {0.94842, 0.958148, 0.978522, 1.23561, 1.21903}));
+    if (from_log) {
+      EXPECT_EQ(weights, before);
+    }
+    before = weights;
+    const std::vector<EffectKey> user = {UserKey("u1")};
+    const std::vector<EffectKey> arm = {ArmKey(1)};
+    const double x[] = {0.6, 0.8};
+    const double* const features = x;
+    NodePosterior scratch;
+    ArmScores scores;
+    (*model)->posterior()->Score({.keys = user}, {.features = {&features, 1}, .keys = arm}, scratch,
+                                 scores);
+    EXPECT_NEAR(scores.means[0], 0.685137, 1e-5);
+    EXPECT_NEAR(scores.widths[0], 0.106043, 1e-5);
+    fs::remove_all(folder);
+  }
 }
 
 // Written by bandana-ctl export before exports had headers.

@@ -332,7 +332,7 @@ void LearnBlock(BlockTable& table, EffectKey key, int events, std::uint64_t seed
     const float mean = table.Project(place, z.data(), y.data());
     const float variance = 0.1f + std::inner_product(z.begin(), z.end(), y.begin(), 0.0f);
     const auto reward = static_cast<float>(x[0] + 0.3 * rng.Normal());
-    table.Learn(place, y.data(), (reward - mean) / variance, variance);
+    table.Learn(place, y.data(), (reward - mean) / variance, 1 / std::sqrt(variance));
   }
 }
 

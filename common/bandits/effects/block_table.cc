@@ -157,7 +157,7 @@ float BlockTable::AlongMean(Place place, const float* y) const {
   return place.handle == 0 ? 0 : Dot(At(place), y, lanes_);
 }
 
-void BlockTable::Learn(Place& place, const float* y, float gain, float variance) {
+void BlockTable::Learn(Place& place, const float* y, float gain, float scale) {
   if (place.handle == 0) {
     place.handle = Take(0);
     std::fill(At(place), At(place) + lanes_, 0.0f);
@@ -166,7 +166,6 @@ void BlockTable::Learn(Place& place, const float* y, float gain, float variance)
   }
   float* mean = At(place);
   for (std::size_t i = 0; i < lanes_; ++i) mean[i] += gain * y[i];
-  const float scale = 1 / std::sqrt(variance);
   if (has_rows(place)) {
     alignas(32) float w[BlockLanes(kDimensionMax)];
     for (std::size_t i = 0; i < lanes_; ++i) w[i] = scale * y[i];

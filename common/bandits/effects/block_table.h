@@ -57,8 +57,8 @@ class BlockTable {
   float Project(Place place, const float* z, float* y) const;
   // m'y.
   float AlongMean(Place place, const float* y) const;
-  // m += gain y and P -= y y' / variance, for the y of Project. `place`: of Open.
-  void Learn(Place& place, const float* y, float gain, float variance);
+  // m += gain y and P -= (scale y) (scale y)', for the y of Project. `place`: of Open.
+  void Learn(Place& place, const float* y, float gain, float scale);
   // One step of forgetting: towards the prior.
   void Forget(Place place, const Forgetting& forgetting);
   // mean += weight m, packed rows of the covariance (block_kernels.h) += weight^2 P.

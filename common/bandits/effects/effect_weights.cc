@@ -18,61 +18,66 @@ constexpr double kWeightMin = 0.1;
 }  // namespace
 
 EffectWeights::EffectWeights(std::size_t effects)
-    : learnt_(effects, 1.0),
-      shown_(effects, 1.0),
-      covariance_(effects * (effects + 1) / 2),
-      along_(effects) {
-  for (std::size_t t = 0, diagonal = 0; t < effects; diagonal += ++t + 1) {
-    covariance_[diagonal] = kPriorVariance;
-  }
+    : learnt_(effects, 1.0), shown_(effects, 1.0), covariance_(effects * effects), along_(effects) {
+  for (std::size_t t = 0; t < effects; ++t) covariance_[t * (effects + 1)] = kPriorVariance;
 }
 
 double EffectWeights::Spread(std::span<const float> parts) {
   BANDANA_CHECK(parts.size() == along_.size());
+  const std::size_t n = parts.size();
   std::fill(along_.begin(), along_.end(), 0.0);
   const double* row = covariance_.data();
-  for (std::size_t t = 0; t < parts.size(); row += ++t) {
-    double sum = row[t] * parts[t];
-    for (std::size_t u = 0; u < t; ++u) {
-      sum += row[u] * parts[u];
-      along_[u] += row[u] * parts[t];
-    }
-    along_[t] += sum;
+  for (std::size_t t = 0; t < n; ++t, row += n) {
+    const double part = parts[t];
+    for (std::size_t u = 0; u < n; ++u) along_[u] += part * row[u];
   }
   double spread = 0;
-  for (std::size_t t = 0; t < parts.size(); ++t) spread += along_[t] * parts[t];
+  for (std::size_t t = 0; t < n; ++t) spread += along_[t] * parts[t];
   return std::max(0.0, spread);
 }
 
 void EffectWeights::Learn(double error, double variance, double clear) {
-  const double gain = error / variance;
+  const std::size_t n = along_.size();
+  const double scale = 1 / std::sqrt(variance);
+  for (double& along : along_) along *= scale;
   double* row = covariance_.data();
-  for (std::size_t t = 0; t < along_.size(); row += ++t) {
-    learnt_[t] = std::max(learnt_[t] + gain * along_[t], kWeightMin);
-    const double share = along_[t] / variance;
-    for (std::size_t u = 0; u <= t; ++u) row[u] -= share * along_[u];
+  for (std::size_t t = 0; t < n; ++t, row += n) {
+    const double share = along_[t];
+    learnt_[t] = std::max(learnt_[t] + error * scale * share, kWeightMin);
+    for (std::size_t u = 0; u < n; ++u) row[u] -= share * along_[u];
     row[t] = std::min(row[t] + kDrift * clear, kPriorVariance);
   }
 }
 
 void EffectWeights::Encode(ByteWriter& out) const {
-  for (const auto* values : {&learnt_, &shown_, &covariance_}) {
+  for (const auto* values : {&learnt_, &shown_}) {
     for (const double value : *values) out.F64(value);
+  }
+  const std::size_t n = learnt_.size();
+  for (std::size_t t = 0; t < n; ++t) {
+    for (std::size_t u = 0; u <= t; ++u) out.F64(covariance_[t * n + u]);
   }
 }
 
 absl::Status EffectWeights::Decode(ByteReader& in) {
-  EffectWeights read(learnt_.size());
-  for (auto* values : {&read.learnt_, &read.shown_, &read.covariance_}) {
-    for (double& value : *values) {
-      value = in.F64();
-      if (!in.ok() || !std::isfinite(value)) {
-        return DataLoss("the weights of effects are cut short or no numbers");
-      }
+  const std::size_t n = learnt_.size();
+  EffectWeights read(n);
+  bool finite = true;
+  const auto take = [&] {
+    const double value = in.F64();
+    finite = finite && std::isfinite(value);
+    return value;
+  };
+  for (double& value : read.learnt_) value = take();
+  for (double& value : read.shown_) value = take();
+  for (std::size_t t = 0; t < n; ++t) {
+    for (std::size_t u = 0; u <= t; ++u) {
+      read.covariance_[t * n + u] = read.covariance_[u * n + t] = take();
     }
   }
-  for (std::size_t t = 0, diagonal = 0; t < learnt_.size(); diagonal += ++t + 1) {
-    const double variance = read.covariance_[diagonal];
+  if (!in.ok() || !finite) return DataLoss("the weights of effects are cut short or no numbers");
+  for (std::size_t t = 0; t < n; ++t) {
+    const double variance = read.covariance_[t * (n + 1)];
     if (!(read.learnt_[t] >= kWeightMin) || !(read.shown_[t] >= kWeightMin) || !(variance >= 0) ||
         !(variance <= kPriorVariance)) {
       return DataLoss("the weights of effects are none that can be learnt");

@@ -13,9 +13,9 @@ namespace bandana {
 
 // Numbers w ~ N(1, 0.3 I) with y = sum over effects t of w_t z_t' beta_t + noise: parameter
 // expansion (Gelman, van Dyk, Huang, Boscardin, Journal of Computational and Graphical Statistics
-// 2008), in one pass. T effects take T (T + 5) / 2 doubles, whatever the number of keys. A function
-// of the sequence of calls, the same on every processor: plain sums in a fixed order. Not
-// thread-safe; const methods are while nobody writes.
+// 2008), in one pass. T effects take T (T + 3) doubles, whatever the number of keys. A function of
+// the sequence of calls, the same on every processor: plain sums in a fixed order. Not thread-safe;
+// const methods are while nobody writes.
 class EffectWeights {
  public:
   // After so many events of the model the weights that are shown become those that are learnt.
@@ -36,6 +36,7 @@ class EffectWeights {
   void Learn(double error, double variance, double clear);
   void Publish() { shown_ = learnt_; }
 
+  // The weights that are learnt, those that are shown, and the covariance's lower triangle.
   void Encode(ByteWriter& out) const;
   // Requires weights of as many effects. Errors: DATA_LOSS.
   absl::Status Decode(ByteReader& in);
@@ -43,7 +44,7 @@ class EffectWeights {
  private:
   std::vector<double> learnt_;
   std::vector<double> shown_;
-  std::vector<double> covariance_;  // lower triangle, row by row
+  std::vector<double> covariance_;  // T x T, symmetric to the bit
   std::vector<double> along_;       // covariance times the parts of the last Spread
 };
 

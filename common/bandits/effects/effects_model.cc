@@ -152,11 +152,13 @@ EffectsModel::Belief EffectsModel::Learn(std::span<const EffectKey> keys, std::s
   if (weights_) variance += static_cast<float>(weights_->Spread(parts_));
   const float error = static_cast<float>(reward) - mean;
   if (adapt_.scales) LearnScales(error, variance);
+  const float gain = error / variance;
+  const float deviation = std::sqrt(variance);
   for (std::size_t t = 0; t < keys.size(); ++t) {
     const float weight = learnt(t);
     if (places_[t] != nullptr) {
-      vectors_[table_[t]].Learn(*places_[t], &projected_[t * lanes], weight * (error / variance),
-                                variance / (weight * weight));
+      vectors_[table_[t]].Learn(*places_[t], &projected_[t * lanes], weight * gain,
+                                weight / deviation);
     } else if (cells_[t] != nullptr) {
       // The event's evidence on this number alone: the others' widths are noise.
       const ScalarTable::Belief belief = scalars_[table_[t]].BeliefOf(*cells_[t]);
