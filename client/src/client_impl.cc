@@ -35,8 +35,8 @@ absl::StatusOr<std::unique_ptr<ClientImpl>> ClientImpl::Make(
   Once<absl::Status> made;
   client->Enter([&] {
     make(host, [&](absl::StatusOr<std::unique_ptr<ClientCore>> core) {
-      if (core.ok()) client->core_ = *std::move(core);
       entrance.Tell([&made, status = core.status()] { made.Set(status); });
+      if (core.ok()) client->core_ = *std::move(core);
     });
   });
   client->store_->StepIfStepped();

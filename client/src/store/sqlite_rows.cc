@@ -33,10 +33,10 @@ Texts TextsOf(const TableForm& form) {
     Append(texts.columns, ", ", name);
     Append(texts.parameters, ", ", parameter);
     if (i < form.keys) {
-      Append(texts.key, " AND ", name + " = " + parameter);
+      Append(texts.key, " AND ", absl::StrCat(name, " = ", parameter));
       Append(texts.order, ", ", name);
     } else {
-      Append(texts.updates, ", ", name + " = excluded." + name);
+      Append(texts.updates, ", ", absl::StrCat(name, " = excluded.", name));
     }
   }
   return texts;
