@@ -68,7 +68,7 @@ std::vector<Mutant> CallerMutants() {
   return {
       {.name = "reports-share-the-rate",
        .description = "server: calls of Report take from the rate that selections have",
-       .seeds = 336,
+       .seeds = 504,
        .reports_share_rate = true},
       {.name = "plain-names-are-taken",
        .description = "server: where contexts are private decisions have names that can be guessed",
