@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <utility>
 
 #include "common/base/check.h"
@@ -61,6 +63,27 @@ void Merge(const ArmPage* page, std::uint64_t end, std::span<const Change>& chan
     if (change.arm != nullptr) arms.push_back({.page = nullptr, .row = 0, .arm = change.arm});
   }
   for (; row < rows; ++row) arms.push_back({page, row});
+}
+
+// Asks in time for what a look at ranges of the next pages reads, and a search after it: where
+// their columns are, then the numbers of those.
+void PrefetchColumns(std::span<const std::shared_ptr<const ArmPage>> pages, std::size_t page,
+                     std::span<const NumberRange> ranges) {
+  constexpr std::size_t kColumnsAhead = 4;
+  constexpr std::size_t kNumbersAhead = 2;
+  constexpr std::size_t kDoublesPerLine = 8;
+  if (page + kColumnsAhead < pages.size()) {
+    const ArmPage& later = *pages[page + kColumnsAhead];
+    __builtin_prefetch(later.columns().columns().data());
+    later.Prefetch();
+  }
+  if (page + kNumbersAhead >= pages.size()) return;
+  for (const ArmColumns::Column& column : pages[page + kNumbersAhead]->columns().columns()) {
+    if (std::ranges::find(ranges, column.field, &NumberRange::field) == ranges.end()) continue;
+    for (std::size_t i = 0; i < column.values.size(); i += kDoublesPerLine) {
+      __builtin_prefetch(column.values.data() + i);
+    }
+  }
 }
 
 }  // namespace
@@ -303,20 +326,24 @@ void Catalogue::FindMatching(const FilterNumbers& numbers, std::size_t page,
     const std::uint32_t row = in.Find(*id);
     if (row < in.size()) matching.reset(row);
   }
+  if (!numbers.ranges.empty()) PrefetchColumns(pages_, page, numbers.ranges);
   std::array<std::uint8_t, ArmPage::kArmsMax> marks;
   const std::span<std::uint8_t> used = std::span(marks).first(in.size());
   for (std::uint32_t row = 0; row < in.size(); ++row) {
     marks[row] = static_cast<std::uint8_t>(matching.test(row));
   }
   for (const NumberRange& range : numbers.ranges) in.columns().Keep(range, used);
-  // Without branches: which rows pass cannot be foreseen.
-  rows.resize(in.size());
-  std::size_t passed = 0;
-  for (std::uint32_t row = 0; row < in.size(); ++row) {
-    rows[passed] = static_cast<std::uint8_t>(row);
-    passed += marks[row];
+  // Eight marks at a time, and of these those that are set.
+  std::ranges::fill(std::span(marks).subspan(in.size()), std::uint8_t{0});
+  rows.clear();
+  for (std::uint32_t row = 0; row < in.size(); row += sizeof(std::uint64_t)) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, marks.data() + row, sizeof eight);
+    for (; eight != 0; eight &= eight - 1) {
+      const auto set = row + static_cast<std::uint32_t>(std::countr_zero(eight)) / 8;
+      rows.push_back(static_cast<std::uint8_t>(set));
+    }
   }
-  rows.resize(passed);
 }
 
 std::optional<CatalogueEntry> Catalogue::FindName(std::string_view name) const {
