@@ -117,12 +117,12 @@ TEST(TranscriptTest, CoversEveryModeAndMechanism) {
   // With a window and without; central modes through the SDK and without; some by each HTTP API of
   // HTTP, and some with a server that follows.
   const std::map<std::pair<Mode, MechanismId>, int> least = {
-      {{Mode::kLocalReward, MechanismId::kRewardRandomizer}, 36},
+      {{Mode::kLocalReward, MechanismId::kRewardRandomizer}, 34},
       {{Mode::kLocalReward, MechanismId::kCentredRandomizer}, 9},
       {{Mode::kLocalReward, MechanismId::kCounter}, 11},
       {{Mode::kLocalContext, MechanismId::kPrivUnit}, 10},
       {{Mode::kLocalContext, MechanismId::kJointGaussian}, 2},
-      {{Mode::kCentralReward, MechanismId::kRewardRandomizer}, 45},
+      {{Mode::kCentralReward, MechanismId::kRewardRandomizer}, 41},
       {{Mode::kCentralReward, MechanismId::kCounter}, 18},
       {{Mode::kCentralReward, MechanismId::kShapedCounter}, 4},
       {{Mode::kCentralReward, MechanismId::kPooledCounter}, 4},

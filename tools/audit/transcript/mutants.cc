@@ -266,7 +266,7 @@ class CountsClippedContexts final : public ForwardedModel {
   std::uint64_t clipped_ = 0;
 };
 
-// A rewarded arm is not on offer any more, for anybody.
+// A model that keeps the arms that users were shown offers a rewarded one no more, to anybody.
 class ExcludesRewarded final : public ForwardedModel {
  public:
   using ForwardedModel::ForwardedModel;
@@ -278,7 +278,8 @@ class ExcludesRewarded final : public ForwardedModel {
   }
   std::shared_ptr<const server::Catalogue> catalogue() const override {
     const auto all = ForwardedModel::catalogue();
-    return rewarded_.empty() ? all : all->With({}, rewarded_);
+    const bool keeps = spec().effects && spec().effects->seen;
+    return keeps && !rewarded_.empty() ? all->With({}, rewarded_) : all;
   }
 
  private:
