@@ -22,7 +22,8 @@
 
 namespace bandana {
 
-// The core is entered by entrance(); commits are made durable outside of it. Threads: safe.
+// The core is entered by entrance(). The writer thread runs operations, and makes commits durable,
+// outside of it. Threads: safe.
 class DeviceStore::Body final : public DeviceStore, public device::Journal {
  public:
   using Transaction = device::Transaction;
