@@ -241,7 +241,8 @@ TEST_F(LogWriterTest, TrimsInTheTransactionsOfGroupsWhereTheLogCan) {
 TEST_F(LogWriterTest, WritesNoKindThatAnotherServerCannotRead) {
   const auto read = std::make_shared<std::atomic<int>>(kEntryKindRead - 1);
   Start({.idle_interval = absl::Milliseconds(20), .kind_read = read});
-  const std::string newest = Encode(ClockRecord{absl::Hours(2)});
+  const std::string newest = Encode(SeenRecord{.time = absl::UnixEpoch(), .user = 7});
+  ASSERT_EQ(EntryKindOf(newest), kEntryKindRead);
   EXPECT_THAT(Submit({"a", newest}).get().status,
               StatusIs(absl::StatusCode::kUnavailable, "a server of an earlier version"));
   EXPECT_THAT(Submit({"a"}).get().status, IsOk());
