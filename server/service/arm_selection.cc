@@ -18,6 +18,7 @@
 #include "server/service/explanation.h"
 #include "server/service/named_features.h"
 #include "server/service/policies/choice.h"
+#include "server/service/rules/compiled_rules.h"
 
 namespace bandana::server {
 namespace {
@@ -28,6 +29,8 @@ struct Scratch {
   NodePosterior posterior;
   ArmScores scores;
   NamedFeatures named;
+  CompiledRules rules;
+  ListRules list_rules;
   std::vector<double> boosts;
 };
 
@@ -81,9 +84,9 @@ void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, const
 
 // Scores every arm on offer, and chooses of them.
 absl::StatusOr<Chosen> ChooseOfAll(Choose choose, const Selecting& select,
-                                   const CompiledRules& compiled, const Catalogue& catalogue,
-                                   const ServedPosterior& posterior, std::uint64_t key,
-                                   Scratch& scratch) {
+                                   const Catalogue& catalogue, const ServedPosterior& posterior,
+                                   std::uint64_t key, Scratch& scratch) {
+  const CompiledRules& compiled = scratch.rules;
   const PublicSpec& rules = select.model.spec().public_spec;
   const FeatureBounds bounds{.dimension = rules.dimension,
                              .l2_max = rules.feature_l2_max,
@@ -101,20 +104,22 @@ absl::StatusOr<Chosen> ChooseOfAll(Choose choose, const Selecting& select,
   for (std::size_t i = 0; i < scratch.boosts.size(); ++i) {
     scratch.scores.scores[i] += scratch.boosts[i];
   }
+  FindListRules(compiled, catalogue, scratch.arms, scratch.list_rules);
   return choose({.select = select,
                  .posterior = posterior,
                  .arms = scratch.arms,
                  .scores = scratch.scores,
                  .scratch = scratch.posterior,
+                 .rules = scratch.list_rules,
                  .key = key,
-                 .boosts = scratch.boosts,
-                 .rules = ListRulesFor(compiled, catalogue, scratch.arms)});
+                 .boosts = scratch.boosts});
 }
 
 // As a ranking of all, where a search finds the best: they fill the scratch, in order.
-std::optional<Chosen> SearchBest(const Selecting& select, const CompiledRules& compiled,
-                                 const Catalogue& catalogue, const ServedPosterior& posterior,
-                                 std::uint64_t key, Scratch& scratch) {
+std::optional<Chosen> SearchBest(const Selecting& select, const Catalogue& catalogue,
+                                 const ServedPosterior& posterior, std::uint64_t key,
+                                 Scratch& scratch) {
+  const CompiledRules& compiled = scratch.rules;
   if (!IsPlainRanking(select) || !compiled.plain_list()) return std::nullopt;
   const v1::ArmSet& arms = select.request.arms();
   if (!IsForSearch(arms, select.arms_max, catalogue, compiled.offer)) return std::nullopt;
@@ -141,8 +146,8 @@ std::optional<Chosen> SearchBest(const Selecting& select, const CompiledRules& c
 
 using Search = decltype(&SearchBest);
 
-std::optional<Chosen> SearchNothing(const Selecting&, const CompiledRules&, const Catalogue&,
-                                    const ServedPosterior&, std::uint64_t, Scratch&) {
+std::optional<Chosen> SearchNothing(const Selecting&, const Catalogue&, const ServedPosterior&,
+                                    std::uint64_t, Scratch&) {
   return std::nullopt;
 }
 
@@ -157,11 +162,11 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
   std::uint64_t key = 0;
   std::memcpy(&key, decision.id.data(), sizeof key);
   BANDANA_RETURN_IF_ERROR(scratch.named.Begin(rules, select.request));
-  BANDANA_ASSIGN_OR_RETURN(const CompiledRules compiled, CompileRules(select, *catalogue));
-  std::optional<Chosen> found = search(select, compiled, *catalogue, *posterior, key, scratch);
+  BANDANA_RETURN_IF_ERROR(CompileRules(select, *catalogue, scratch.rules));
+  std::optional<Chosen> found = search(select, *catalogue, *posterior, key, scratch);
   if (!found) {
-    BANDANA_ASSIGN_OR_RETURN(
-        found, ChooseOfAll(choose, select, compiled, *catalogue, *posterior, key, scratch));
+    BANDANA_ASSIGN_OR_RETURN(found,
+                             ChooseOfAll(choose, select, *catalogue, *posterior, key, scratch));
   }
   const Chosen& chosen = *found;
   const std::vector<int>& ranking = chosen.ranking;

@@ -108,7 +108,7 @@ void Prefetch(const CatalogueEntry& arm) {
 // not.
 void AddOnOffer(const CatalogueEntry& arm, int position, const FilterNumbers& offer,
                 const Catalogue& catalogue, ArmBlock& block) {
-  if (!catalogue.IsOnOffer(offer, arm)) {
+  if (!offer.everything && !catalogue.IsOnOffer(offer, arm)) {
     for (int i = 0; !block.left_out && i < position; ++i) block.positions.push_back(i);
     block.left_out = true;
     return;
@@ -177,11 +177,15 @@ absl::Status NoneOnOffer(std::string_view field, const ArmFilter& asked, const O
 
 absl::Status LoadCatalogueArms(const v1::CatalogueArms& arms, int arms_max, const OfferRules& offer,
                                const Catalogue& catalogue, ArmBlock& block) {
-  ArmFilter filter;
-  filter.where = offer.where;
-  filter.available_at = offer.now;
-  filter.excluded_ids = offer.excluded;
-  const FilterNumbers numbers = catalogue.NumbersOf(filter);
+  FilterNumbers numbers{.everything = true};
+  // The usual request has no rules, and most catalogues have nothing that could leave an arm out.
+  if (catalogue.has_facts() || !offer.where.empty() || !offer.excluded.empty()) {
+    ArmFilter filter;
+    filter.where = offer.where;
+    filter.available_at = offer.now;
+    filter.excluded_ids = offer.excluded;
+    numbers = catalogue.NumbersOf(filter);
+  }
   BANDANA_RETURN_IF_ERROR(LoadIds(arms, arms_max, numbers, catalogue, block));
   if (!block.arms.empty()) return absl::OkStatus();
   return NotFound(

@@ -23,10 +23,10 @@ struct Offer {
   const ArmBlock& arms;
   const ArmScores& scores;
   NodePosterior& scratch;
+  const ListRules& rules;
   std::uint64_t key = 0;  // random bits of the decision
   // Added to what the policy chooses by; none, or one per arm. They are part of `scores` already.
   std::span<const double> boosts = {};
-  ListRules rules = {};
 };
 
 // The chosen ones of the arms on offer, best first; per slot where there are slots.

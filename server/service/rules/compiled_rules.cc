@@ -161,11 +161,20 @@ bool HasTag(const CatalogueEntry& arm, std::uint32_t tag) {
 
 }  // namespace
 
-absl::StatusOr<CompiledRules> CompileRules(const Selecting& select, const Catalogue& catalogue) {
+void CompiledRules::Clear() {
+  offer.where.clear();
+  offer.excluded.clear();
+  boosts.clear();
+  pins.clear();
+  limits.clear();
+}
+
+absl::Status CompileRules(const Selecting& select, const Catalogue& catalogue,
+                          CompiledRules& compiled) {
   const v1::SelectRequest& request = select.request;
-  CompiledRules compiled;
+  compiled.Clear();
   compiled.offer.now = select.now;
-  if (!request.has_rules()) return compiled;
+  if (!request.has_rules()) return absl::OkStatus();
   const v1::SelectionRules& rules = request.rules();
   BANDANA_RETURN_IF_ERROR(CheckForm(request));
   BANDANA_RETURN_IF_ERROR(CheckRules("where", rules.where_size(), kRangesMax));
@@ -188,7 +197,7 @@ absl::StatusOr<CompiledRules> CompileRules(const Selecting& select, const Catalo
     BANDANA_RETURN_IF_ERROR(CompileLimit(rules.at_most(i), PlaceIn("at_most", i), catalogue,
                                          compiled.limits.emplace_back()));
   }
-  return compiled;
+  return absl::OkStatus();
 }
 
 double BoostOf(std::span<const CompiledBoost> boosts, const CatalogueEntry& arm) {
@@ -252,9 +261,10 @@ void ReadBoosts(const CompiledRules& rules, const Catalogue& catalogue, const Ar
   }
 }
 
-ListRules ListRulesFor(const CompiledRules& rules, const Catalogue& catalogue,
-                       const ArmBlock& block) {
-  ListRules list;
+void FindListRules(const CompiledRules& rules, const Catalogue& catalogue, const ArmBlock& block,
+                   ListRules& list) {
+  list.pins.clear();
+  list.limits.clear();
   for (const CompiledPin& pin : rules.pins) {
     const auto found = std::ranges::find(block.ids, pin.arm);
     if (found == block.ids.end()) continue;
@@ -277,7 +287,6 @@ ListRules ListRulesFor(const CompiledRules& rules, const Catalogue& catalogue,
           value == ArmNames::kNone ? -1 : classes.try_emplace(value, next).first->second);
     }
   }
-  return list;
 }
 
 }  // namespace bandana::server

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bandana/v1/recommender.pb.h"
 #include "common/ranking/policies/list_rules.h"
@@ -46,13 +46,15 @@ struct CompiledRules {
   std::vector<CompiledLimit> limits;
   // Whether scores alone decide.
   bool plain_list() const { return pins.empty() && limits.empty(); }
+  void Clear();
 };
 
 // Errors: INVALID_ARGUMENT rules where the request has no arms of the catalogue; too many of them;
 // a field that no arm has, a range without bounds or with a NaN, a boost that is no finite number
 // or too large, a group that the model does not have, ranks or arms of pins twice or out of range,
 // counts out of range; NOT_FOUND a boosted or pinned arm that the catalogue does not have.
-absl::StatusOr<CompiledRules> CompileRules(const Selecting& select, const Catalogue& catalogue);
+absl::Status CompileRules(const Selecting& select, const Catalogue& catalogue,
+                          CompiledRules& compiled);
 
 // The sum of the boosts of an arm.
 double BoostOf(std::span<const CompiledBoost> boosts, const CatalogueEntry& arm);
@@ -65,7 +67,7 @@ float AddBoosts(std::span<const CompiledBoost> boosts, const ArmPage& page, std:
 void ReadBoosts(const CompiledRules& rules, const Catalogue& catalogue, const ArmBlock& block,
                 std::vector<double>& boosts);
 // Pins of arms that are not in the block are left out.
-ListRules ListRulesFor(const CompiledRules& rules, const Catalogue& catalogue,
-                       const ArmBlock& block);
+void FindListRules(const CompiledRules& rules, const Catalogue& catalogue, const ArmBlock& block,
+                   ListRules& list);
 
 }  // namespace bandana::server
