@@ -312,6 +312,46 @@ TEST_F(ReplicasTest, DecisionsWithAWindowGoToTheOwner) {
   EXPECT_THAT(two.model()->RecordDecision(decision), IsOk());
 }
 
+// An owner notes what users were shown, also the decisions that a follower hands to it; every
+// server leaves those arms out, and so does the next owner.
+TEST_F(ReplicasTest, EveryServerKnowsTheArmsThatUsersWereShown) {
+  const char* const seen =
+      "name: 'm' dimension: 2 mode: NON_PRIVATE effects { standard {} seen {} }"
+      " refresh_interval {}";
+  Replica one = Start("one", seen);
+  Replica two = Start("two", seen);
+  ASSERT_TRUE(Eventually([&] { return two.follows() && two.model()->owner() == "one:1"; }));
+  const auto decision = [](const Replica& at, std::uint64_t number, std::uint32_t arm) {
+    Decision of = DecisionOf(*at.model(), SystemClock(), number, {0.6, 0.8});
+    of.arms[0].keys = {UserKey("ann"), ArmKey(arm)};
+    return of;
+  };
+  const auto arms = [](const Replica& at, SeenKind kind) {
+    std::vector<std::uint32_t> out;
+    if (at.model() == nullptr) return out;
+    for (const auto& arm : at.model()->seen()->Of(kind, UserKey("ann"), absl::InfinitePast())) {
+      out.push_back(arm.arm);
+    }
+    return out;
+  };
+  const Decision first = decision(one, 1, 7);
+  ASSERT_THAT(one.model()->RecordDecision(first), IsOk());
+  ASSERT_EQ(CodeOf(ReportOne(*one.model(), first, 1)), v1::APPLIED);
+  const Decision other = decision(two, 2, 8);
+  ASSERT_THAT(two.model()->RecordDecision(other), IsOk());
+  EXPECT_THAT(handed_, ::testing::ElementsAre("one:1 m 1"));
+  ASSERT_THAT(one.model()->RecordDecision(other), IsOk());  // as the owner does with it
+  for (const bool taken_over : {false, true}) {
+    if (taken_over) {
+      one.registry.reset();
+      ASSERT_TRUE(Eventually([&] { return two.owns(); }));
+    }
+    EXPECT_TRUE(Eventually([&] { return arms(two, SeenKind::kShown).size() == 2; }));
+    EXPECT_THAT(arms(two, SeenKind::kShown), ::testing::ElementsAre(7, 8)) << taken_over;
+    EXPECT_THAT(arms(two, SeenKind::kRewarded), ::testing::ElementsAre(7)) << taken_over;
+  }
+}
+
 // A report inside a window is held by the store, not by the owner: the next owner closes the window
 // with it.
 TEST_F(ReplicasTest, HeldReactionsSurviveATakeover) {
