@@ -27,6 +27,11 @@ constexpr char kFeatures[] = "features";  // of models with a schema
 
 std::string Exact(double value) { return absl::StrFormat("%.17g", value); }
 
+// The field of ModelConfig that says it; names of an identity never change.
+std::string_view FieldThatSays(std::string_view name) {
+  return name == "scales" ? "effects.weights or effects.learn_scales" : name;
+}
+
 // "" where there is none.
 std::string FieldOf(const Identity& identity, std::string_view name) {
   for (const auto& [field, value] : identity.fixed) {
@@ -83,7 +88,8 @@ absl::Status CheckSameModel(const Identity& stored, const Identity& configured) 
     const auto it = std::find_if(stored.fixed.begin(), stored.fixed.end(), same_name);
     const std::string before = it == stored.fixed.end() ? "nothing" : it->second;
     if (before != value) {
-      differences.push_back(absl::StrCat(name, " is ", before, " in the stored state and ", value,
+      differences.push_back(absl::StrCat(ToAbsl(FieldThatSays(name)), " is ", before,
+                                         " in the stored state and ", value,
                                          " in the configuration"));
     }
   }

@@ -106,7 +106,7 @@ TEST_F(EffectsMadeTest, AConfiguredModelGoesOnWithoutThroughARestartAndSighup) {
   Start();
   EXPECT_THAT(registry_->AddConfigured(Spec(kSaid)),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       "scales is declared in the stored state "
+                       "effects.weights or effects.learn_scales is declared in the stored state "
                        "and weighted in the configuration"));
 }
 
