@@ -70,6 +70,8 @@ class Device {
              std::function<void(const absl::Status&)> started) {
     state_.StartRun(seen, std::move(started));
   }
+  // Whether the rows were older than that mark.
+  bool rolled_back() const { return state_.rolled_back(); }
   // A call's answer. One to a call that is unknown, or was answered before, is passed over.
   void Answered(std::uint64_t call, const Answer& answer, const std::string& response);
   // As device::Connect; `connected` is told.

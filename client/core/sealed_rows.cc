@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "client/core/row_digest.h"
 #include "client/core/secret_bytes.h"
@@ -10,33 +11,6 @@
 
 namespace bandana::device {
 namespace {
-
-// The data that a row's sealed column is bound to beside the store.
-std::string SealedFor(const TableForm& form, const Record& row) {
-  std::string name(form.name);
-  ByteWriter writer(name);
-  for (const int column : form.bound) {
-    if (const auto* const integer = std::get_if<std::int64_t>(&row[column])) {
-      writer.I64(*integer);
-    } else if (const auto* const bytes = std::get_if<std::string>(&row[column])) {
-      writer.Block(*bytes);
-    }
-  }
-  return name;
-}
-
-// Over the stored bytes, sealed or not: a digest of what a seal hides would give it away.
-std::string DigestOf(const TableForm& form, const Record& row) {
-  RowDigest digest;
-  for (const int column : form.digested) {
-    if (const auto* const integer = std::get_if<std::int64_t>(&row[column])) {
-      digest.Add(*integer);
-    } else if (const auto* const bytes = std::get_if<std::string>(&row[column])) {
-      digest.Add(*bytes);
-    }
-  }
-  return digest.Finish();
-}
 
 std::size_t StoredCells(const TableForm& form) {
   return form.columns.size() + (form.digested.empty() ? 0 : 1);
@@ -52,6 +26,32 @@ bool StaysInClear(const TableForm& form, const std::string& cell) {
 
 }  // namespace
 
+std::string SealNameOf(Table table, const Record& row) {
+  const TableForm& form = FormOf(table);
+  std::string name(form.name);
+  ByteWriter writer(name);
+  for (const int column : form.bound) {
+    if (const auto* const integer = std::get_if<std::int64_t>(&row[column])) {
+      writer.I64(*integer);
+    } else if (const auto* const bytes = std::get_if<std::string>(&row[column])) {
+      writer.Block(*bytes);
+    }
+  }
+  return name;
+}
+
+std::string RowDigestOf(Table table, const Record& row) {
+  RowDigest digest;
+  for (const int column : FormOf(table).digested) {
+    if (const auto* const integer = std::get_if<std::int64_t>(&row[column])) {
+      digest.Add(*integer);
+    } else if (const auto* const bytes = std::get_if<std::string>(&row[column])) {
+      digest.Add(*bytes);
+    }
+  }
+  return digest.Finish();
+}
+
 absl::Status SealedRows::Open(Table table, Record& row) {
   const TableForm& form = FormOf(table);
   if (row.size() != StoredCells(form)) return Damaged(form);
@@ -60,13 +60,15 @@ absl::Status SealedRows::Open(Table table, Record& row) {
   }
   if (!form.digested.empty()) {
     const auto* const digest = std::get_if<std::string>(&row.back());
-    if (digest == nullptr || *digest != DigestOf(form, row)) return Damaged(form);
+    if (digest == nullptr || *digest != RowDigestOf(table, row)) return Damaged(form);
     row.pop_back();
   }
   if (form.sealed < 0) return absl::OkStatus();
   std::string& cell = *std::get_if<std::string>(&row[form.sealed]);
   if (StaysInClear(form, cell)) return absl::OkStatus();
-  BANDANA_ASSIGN_OR_RETURN(cell, sealer_->Open(SealedFor(form, row), cell));
+  BANDANA_ASSIGN_OR_RETURN(std::string plain, sealer_->Open(SealNameOf(table, row), cell));
+  bandana::device::Erase(cell);
+  cell = std::move(plain);
   return absl::OkStatus();
 }
 
@@ -98,14 +100,16 @@ void SealedRows::Put(Table table, Record row) {
   if (form.sealed >= 0) {
     std::string& cell = *std::get_if<std::string>(&row[form.sealed]);
     if (!StaysInClear(form, cell)) {
-      auto sealed = sealer_->Seal(SealedFor(form, row), cell);
+      auto sealed = sealer_->Seal(SealNameOf(table, row), cell);
       bandana::device::Erase(cell);
       if (!sealed.ok()) return Fail(sealed.status());
       cell = *std::move(sealed);
     }
   }
-  if (!form.digested.empty()) row.emplace_back(DigestOf(form, row));
+  if (!form.digested.empty()) row.emplace_back(RowDigestOf(table, row));
   Fail(rows_->Put(table, row));
+  // A host that seals in its commit has it in clear.
+  if (form.sealed >= 0) bandana::device::Erase(*std::get_if<std::string>(&row[form.sealed]));
 }
 
 void SealedRows::Erase(Table table, const Record& key) { Fail(rows_->Erase(table, key)); }

@@ -14,6 +14,11 @@
 
 namespace bandana::device {
 
+// The data that a row's sealed column is bound to beside the store.
+std::string SealNameOf(Table table, const Record& row);
+// Over the stored bytes, sealed or not: a digest of what a seal hides would give it away.
+std::string RowDigestOf(Table table, const Record& row);
+
 // Seals, opens and digests what the tables' forms say. The first failure of a transaction is kept,
 // so that a caller looks once per transaction. Threads: not thread-safe.
 class SealedRows {

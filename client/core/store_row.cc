@@ -1,7 +1,5 @@
 #include "client/core/store_row.h"
 
-#include <string_view>
-
 #include "client/core/cells.h"
 #include "client/core/handle.h"
 #include "common/base/status.h"
@@ -11,7 +9,6 @@ namespace {
 
 constexpr std::int64_t kId = 1;
 constexpr std::int64_t kRunsMax = std::int64_t{1} << 31;
-constexpr std::string_view kKeyCheck = "bandana device store";
 
 }  // namespace
 

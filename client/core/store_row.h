@@ -3,10 +3,14 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "client/core/sealed_rows.h"
 
 namespace bandana::device {
+
+// The text that is sealed as StoreRow::key_check, and the name that its seal is bound to.
+inline constexpr std::string_view kKeyCheck = "bandana device store";
 
 struct StoreRow {
   std::string identity;  // 16 bytes

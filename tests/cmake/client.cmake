@@ -82,21 +82,13 @@ bandana_test(NAME stand_in_of_abseil_test SRCS unit/stand_in_test.cc DEPS bandan
 bandana_test(NAME stand_in_test SRCS unit/stand_in_test.cc OWN_HEADERS)
 target_include_directories(stand_in_test BEFORE PRIVATE ${core_stand_in} ${PROJECT_SOURCE_DIR})
 if(EXISTS /usr/include/wasm32-wasi/c++/v1)
-  get_target_property(core_sources bandana_device_core SOURCES)
-  list(TRANSFORM core_sources PREPEND client/)
-  foreach(room mechanisms mechanisms/counters promise)
-    string(REPLACE "mechanisms/" "" library ${room})
-    get_target_property(sources bandana_${library} SOURCES)
-    list(TRANSFORM sources PREPEND common/${room}/)
-    list(APPEND core_sources ${sources})
-  endforeach()
-  add_test(NAME core_for_wasm_test COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/wasm/core_for_wasm.sh ${PROJECT_SOURCE_DIR} ${core_sources}
-    client/core/stand_in/plain_chacha20.cc client/core/stand_in/plain_sha256.cc client/core/stand_in/public_stream.cc client/core/stand_in/sha256.cc
-    client/core/stand_in/system_bits.cc common/accounting/composition.cc common/accounting/gaussian.cc common/accounting/mills.cc
-    common/accounting/zcdp.cc common/base/check.cc common/base/utf8.cc common/base/wire_reader.cc
-    common/features/encoder.cc common/features/feature_hash.cc common/features/make_field.cc common/features/number_fields.cc
-    common/features/schema.cc common/features/schema_message.cc common/features/text_fields.cc common/features/value_log.cc
-    common/linalg/quadratic_forms.cc common/linalg/quadratic_forms_baseline.cc common/random/bit_source.cc common/random/discrete_gaussian.cc
-    common/random/real_samplers.cc common/random/samplers.cc common/ranking/link.cc common/ranking/scoring.cc)
+  get_property(core_sources GLOBAL PROPERTY bandana_standalone_core)
+  add_test(NAME core_for_wasm_test COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/wasm/core_for_wasm.sh ${PROJECT_SOURCE_DIR} ${core_sources})
   set_tests_properties(core_for_wasm_test PROPERTIES LABELS unit TIMEOUT 300)
 endif()
+
+# The C interface: tests see its header and its library alone.
+bandana_library(NAME abi_host SRCS support/abi_host.cc PUBLIC_DEPS bandana::shared)
+bandana_test(NAME abi_test SRCS unit/abi_test.cc DEPS bandana::abi_host bandana::fake_recommender bandana::test_support)
+add_test(NAME abi_symbols_test COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check/check_abi.py --library $<TARGET_FILE:bandana_shared>)
+set_tests_properties(abi_symbols_test PROPERTIES LABELS unit TIMEOUT 60)

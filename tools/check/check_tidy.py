@@ -19,18 +19,19 @@ import threading
 import clean_units
 import source_tree
 
-ROOMS = ("common/", "server/", "client/core/", "client/src/", "tools/", "research/")
+ROOMS = ("common/", "server/", "client/abi/", "client/core/", "client/src/", "tools/", "research/")
 TOOL, COMPILER = "clang-tidy-14", "clang++-14"
 UNIT_MAX = 12
 SOURCES = r"(common|server|client|tools|research)/.*\.(h|cc)$"
 
 
 def flags_by_file(root, build_dir):
-    """The compiler's flags of each file, without its name and the output's."""
+    """The compiler's flags of each file, without its name and the output's. Where a file is in two targets the first one's hold: the core's
+    own, before those of the C interface over stand-ins of Abseil."""
     with open(os.path.join(build_dir, "compile_commands.json"), encoding="utf-8") as file:
         entries = json.load(file)
     return {os.path.relpath(os.path.realpath(entry["file"]), os.path.realpath(root)):
-            re.sub(r" -o \S+ -c \S+$", "", entry["command"]) for entry in entries}
+            re.sub(r" -o \S+ -c \S+$", "", entry["command"]) for entry in reversed(entries)}
 
 
 def units(paths, flags):
