@@ -9,10 +9,6 @@
 namespace bandana::device {
 namespace {
 
-constexpr char kKeptTable[] =
-    "CREATE TABLE IF NOT EXISTS kept(model BLOB NOT NULL, name BLOB NOT NULL, "
-    "content BLOB NOT NULL, PRIMARY KEY (model, name)) STRICT";
-
 // `name`, 1-based parameters: "a, b", "?1, ?2", "a = ?1 AND b = ?2".
 struct Texts {
   std::string columns, parameters, updates, key, order;
@@ -82,7 +78,7 @@ Record ReadRow(const TableForm& form, const Statement& row) {
 
 absl::StatusOr<std::unique_ptr<SqliteRows>> SqliteRows::Create(std::unique_ptr<Database> database) {
   std::unique_ptr<SqliteRows> rows(new SqliteRows(std::move(database)));
-  BANDANA_RETURN_IF_ERROR(rows->database_->Execute(kKeptTable));
+  BANDANA_RETURN_IF_ERROR(rows->database_->Execute(SqlOfKeptTable()));
   for (int table = 0; table < kTables; ++table) {
     // A file with our mark but other tables is not ours.
     if (const absl::Status made = rows->Prepare(static_cast<Table>(table)); !made.ok()) {
