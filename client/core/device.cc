@@ -23,7 +23,10 @@ class Device::Wall final : public Clock {
 // One client's calls and timers.
 class Device::Line final : public Calls, public Timers {
  public:
-  explicit Line(Device& device) : device_(device) {}
+  Line(Device& device, const ClientOptions& options)
+      : device_(device),
+        target_(options.target),
+        keeps_connections_(options.leave == ClientOptions::Leave::kWhenDue) {}
 
   void Make(Method method, std::string request, const CallOptions& options,
             OnAnswer done) override {
@@ -31,7 +34,8 @@ class Device::Line final : public Calls, public Timers {
     const std::uint64_t id = device_.next_++;
     const absl::Duration patience = std::max(options.deadline, absl::ZeroDuration());
     waiting_[id] = {std::move(done), Elapsed() + patience + kAnswerGrace};
-    device_.result_.calls.push_back({id, method, std::move(request), options});
+    device_.result_.calls.push_back(
+        {id, method, std::move(request), options, target_, keeps_connections_});
   }
   void Answered(std::uint64_t id, const Answer& answer, const std::string& response) {
     const auto found = waiting_.find(id);
@@ -91,13 +95,15 @@ class Device::Line final : public Calls, public Timers {
     absl::Duration until;  // by Elapsed
   };
   Device& device_;
+  const std::string target_;
+  const bool keeps_connections_;
   bool closed_ = false;
   std::map<std::uint64_t, Waiting> waiting_;
   std::multimap<absl::Duration, Task> timers_;
 };
 
 struct Device::Client {
-  explicit Client(Device& device) : line(device) {}
+  Client(Device& device, const ClientOptions& options) : line(device, options) {}
 
   Line line;
   std::unique_ptr<ClientCore> core;  // null while it connects
@@ -156,7 +162,7 @@ void Device::Answered(std::uint64_t call, const Answer& answer, const std::strin
 
 void Device::Connect(const ClientOptions& options, const RowsOrigin& rows, Connected connected) {
   const ClientId id = next_++;
-  Client& client = *(clients_[id] = std::make_unique<Client>(*this));
+  Client& client = *(clients_[id] = std::make_unique<Client>(*this, options));
   const ClientHost host = {
       .state = &state_,
       .calls = &client.line,

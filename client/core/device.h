@@ -41,6 +41,10 @@ class Device {
     Method method = Method::kGetModel;
     std::string request;
     CallOptions options;
+    std::string target;  // ClientOptions::target
+    // Whether the connection may stay open for others: one that outlives the call tells when the
+    // process ends.
+    bool keep_connection = true;
   };
   struct Result {
     std::vector<Call> calls;

@@ -55,6 +55,8 @@ bandana_hooks AbiHost::Hooks() {
               TextFrom(call->body).substr(5),
               call->deadline_ms,
               call->wait_for_ready != 0,
+              call->keep_connection != 0,
+              TextFrom(call->target),
               {}};
     for (std::size_t i = 0; i < call->headers_count; ++i) {
       made.headers.emplace_back(call->headers[i].name, call->headers[i].value);

@@ -43,6 +43,8 @@ class AbiHost {
     std::string message;  // without its frame
     std::int64_t deadline_ms = 0;
     bool wait_for_ready = false;
+    bool keep_connection = false;
+    std::string target;
     std::vector<std::pair<std::string, std::string>> headers;
   };
   struct Told {

@@ -44,6 +44,7 @@ class AbiTest : public ::testing::Test {
     ASSERT_EQ(host_.Connect(spec_.name, 2), 0) << bandana_error();
     const AbiHost::Call call = host_.TakeCall();
     ASSERT_EQ(call.path, "/bandana.v1.Recommender/GetModel");
+    EXPECT_TRUE(call.keep_connection);
     host_.Answer(call, ToProto(spec_).SerializeAsString());
   }
   // The handle of a decision that the server made.
@@ -121,6 +122,17 @@ TEST_F(AbiTest, AReactionChangesThePrivateCellAloneAndSetsNoAlarm) {
   EXPECT_THAT(host_.hooks_called, Not(Contains("call")));
   EXPECT_THAT(host_.hooks_called, Not(Contains("wake")));
   EXPECT_EQ(host_.wake_ns, alarm);
+}
+
+// A connection that outlives its call ends with the process, and tells when that was.
+TEST_F(AbiTest, AClientThatLeavesAtStartsKeepsNoConnection) {
+  ASSERT_EQ(host_.Open({}), 0) << bandana_error();
+  bandana_options options = AbiHost::Options("m");
+  options.leave = BANDANA_AT_START;
+  ASSERT_EQ(bandana_connect(host_.device, &options, 2), 0) << bandana_error();
+  const AbiHost::Call call = host_.TakeCall();
+  EXPECT_FALSE(call.keep_connection);
+  EXPECT_EQ(call.target, "host");
 }
 
 TEST_F(AbiTest, AnotherDeviceGoesOnFromTheRows) {

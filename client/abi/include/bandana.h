@@ -124,6 +124,9 @@ typedef struct bandana_call {
   int64_t deadline_ms;
   /* 1: wait for a connection until the deadline; 0: fail at once where there is none. */
   int32_t wait_for_ready;
+  /* 0: end the connection with the call: one that outlives it tells when the process ends. */
+  int32_t keep_connection;
+  bandana_bytes target; /* of the client's options */
 } bandana_call;
 
 enum { BANDANA_NO_ANSWER = 0, BANDANA_TIMED_OUT = -1 };
@@ -258,7 +261,7 @@ enum bandana_when_full { BANDANA_BLOCK = 0, BANDANA_DROP = 1 };
 /* As ClientOptions and PrivacyPolicy of bandana/options.h, which say units, ranges and meaning. */
 typedef struct bandana_options {
   size_t size;
-  bandana_bytes target; /* named in messages alone; not empty */
+  bandana_bytes target; /* not empty; calls and messages name it, nothing else reads it */
   bandana_bytes model;
   int32_t require_local;
   int32_t require_proven;

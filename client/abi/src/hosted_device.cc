@@ -268,7 +268,9 @@ void HostedDevice::DeliverCall(const Device::Call& call) {
                               std::size(headers),
                               ToBytes(body),
                               deadline,
-                              call.options.wait_for_ready ? 1 : 0};
+                              call.options.wait_for_ready ? 1 : 0,
+                              call.keep_connection ? 1 : 0,
+                              ToBytes(call.target)};
   hooks_.call(hooks_.context, &given);
 }
 
