@@ -86,7 +86,7 @@ ALLOWED = {
     "client/core": ["client/include", "common/accounting", "common/base", "common/features", "common/mechanisms", "common/promise",
                     "common/random", "common/ranking"],
     # The core behind a C interface, for hosts in other languages.
-    "client/abi": ["client/core", "client/include", "common/base", "common/random"],
+    "client/abi": ["client/core", "client/include", "common/base", "common/promise", "common/random"],
     # The host in C++: gRPC, SQLite and threads.
     "client/src": SHARED + ["client/core", "client/include", "common/channel", "common/sqlite"],
     "tools/base": ["common/base"],
@@ -120,7 +120,7 @@ PARTS = {
     "common/promise/mechanisms", "common/ranking/policies", "server/log/state",
     "server/models/aliases", "server/models/registry", "server/models/replicas", "server/service/policies", "server/service/rules",
     "common/mechanisms/counters", "common/mechanisms/joint", "common/mechanisms/sparse",
-    "client/abi/include", "client/abi/src", "client/core/delivery", "client/core/selection", "client/src/base", "client/src/store",
+    "client/abi/include", "client/abi/src", "client/abi/wasm", "client/core/delivery", "client/core/selection", "client/src/base", "client/src/store",
     "client/core/stand_in", "client/core/stand_in/absl/status", "client/core/stand_in/absl/strings", "client/core/stand_in/absl/time",
     "client/include/bandana", "examples/quickstart", "examples/shop",
     "tools/audit/transcript",

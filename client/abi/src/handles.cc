@@ -12,7 +12,7 @@ struct Devices {
   bandana_device last = 0;
 };
 
-std::atomic_flag locked = ATOMIC_FLAG_INIT;
+constinit std::atomic_flag locked;  // clear
 
 // Held for a look into the map. WebAssembly's library has no std::mutex.
 class Lock {
