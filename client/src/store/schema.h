@@ -20,7 +20,7 @@ inline constexpr std::int32_t kFormerSchemaVersion = 2;
 // its anchor says that something was debited; the file is untouched.
 absl::StatusOr<std::unique_ptr<Database>> OpenStoreFile(const std::string& path);
 
-// Of schema.sql: makes the table of kept rows where a file does not have it yet.
+// A part of schema.sql: makes the table of kept rows where a file does not have it yet.
 const char* SqlOfKeptTable();
 
 // Those tables in memory.
