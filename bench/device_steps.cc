@@ -17,6 +17,7 @@
 #include "client/src/store/store_key.h"
 #include "common/base/check.h"
 #include "common/design/wire_messages.h"
+#include "common/promise/mechanism.h"
 
 ABSL_FLAG(int, decisions, 20'000, "in all");
 ABSL_FLAG(int, arms, 10, "to choose from");
@@ -41,6 +42,7 @@ PublicSpec WindowModel(int dimension) {
   spec.guarantee = "proven";
   spec.token_lifetime = absl::Hours(24);
   spec.reward_window = RewardWindowSpec{absl::Seconds(10), 0};
+  spec.made = MakeMechanism(spec).value();
   return spec;
 }
 

@@ -60,6 +60,7 @@ v1::Alias ToProto(const AliasSpec& alias) {
 PublicSpec Under(const PublicSpec& spec, std::string_view name) {
   PublicSpec renamed = spec;
   renamed.name = std::string(name);
+  renamed.agreed_hash.reset();
   return renamed;
 }
 
@@ -72,12 +73,13 @@ std::string DifferingField(const PublicSpec& a, const PublicSpec& b) {
   const v1::GetModelResponse first = ToProto(Under(a, ""));
   const v1::GetModelResponse second = ToProto(Under(b, ""));
   const google::protobuf::Descriptor& type = *first.GetDescriptor();
-  // The hash comes last: it differs with every field.
+  // The hash comes last: it and its text differ with every field.
   std::string hash;
   for (int i = 0; i < type.field_count(); ++i) {
     const google::protobuf::FieldDescriptor* const field = type.field(i);
     MessageDifferencer differencer;
     if (differencer.CompareWithFields(first, second, {field}, {field})) continue;
+    if (field->number() == v1::GetModelResponse::kPolicyTextFieldNumber) continue;
     if (field->number() != v1::GetModelResponse::kPolicyHashFieldNumber) return field->name();
     hash = field->name();
   }

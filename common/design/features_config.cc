@@ -5,6 +5,7 @@
 #include "common/base/status.h"
 #include "common/design/family.h"
 #include "common/design/wire_messages.h"
+#include "common/features/schema_text.h"
 #include "common/promise/features_policy.h"
 
 namespace bandana {
@@ -30,11 +31,13 @@ std::vector<std::string> FeatureLines(const PublicSpec& spec) {
   std::vector<std::string> lines;
   if (spec.features == nullptr) return lines;
   lines.push_back(absl::StrFormat("every block times %.6g", spec.features->scale()));
-  for (const FeatureBlock& block : spec.features->blocks()) {
+  const std::vector<std::string> texts = SchemaLines(spec.features->message());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const FeatureBlock& block = spec.features->blocks()[i];
     const std::string entries = block.size == 1
                                     ? absl::StrCat(block.begin)
                                     : absl::StrCat(block.begin, "..", block.begin + block.size - 1);
-    lines.push_back(absl::StrFormat("%-9s %s", entries, block.text));
+    lines.push_back(absl::StrFormat("%-9s %s", entries, texts[i]));
   }
   return lines;
 }

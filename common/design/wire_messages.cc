@@ -4,7 +4,9 @@
 
 #include "common/base/sha256.h"
 #include "common/features/schema.h"
+#include "common/promise/mechanism.h"
 #include "common/promise/model_rules.h"
+#include "common/promise/policy_text.h"
 
 namespace bandana {
 namespace {
@@ -146,8 +148,11 @@ v1::GetModelResponse ToProto(const PublicSpec& spec) {
   *response.mutable_token_lifetime() = ToProto(spec.token_lifetime);
   response.set_link(spec.link == Link::kLogistic ? v1::LOGISTIC : v1::LINEAR);
   if (spec.features != nullptr) *response.mutable_features() = ToProto(spec.features->message());
-  const Sha256Digest hash = spec.PolicyHash();
+  const std::string text = PolicyText(spec);
+  const Sha256Digest hash = Sha256Of(text);
   response.set_policy_hash(std::string(AsChars(hash)));
+  response.set_policy_text(text);
+  response.set_table_digest(spec.made->TableDigest());
   return response;
 }
 

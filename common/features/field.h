@@ -39,8 +39,6 @@ class FeatureField {
   virtual std::string Constraint(Found found) const = 0;
   // "device=ios"; entry in [0, size()).
   virtual std::string EntryName(int entry) const = 0;
-  // Kind and parameters in the canonical text (docs/formats.md#policy-hash).
-  virtual std::string Text() const = 0;
 
  private:
   std::string name_;
@@ -62,8 +60,6 @@ inline constexpr int kNgramsMax = 3;
 // A field has at most as many entries as the largest models have features.
 inline constexpr int kFieldEntriesMax = 4096;
 
-// A real number of the canonical text: 17 significant digits, which read back to the same double.
-std::string ExactNumber(double value);
 // A text of the canonical text: in quotes, with a backslash before quotes and backslashes.
 std::string QuotedText(std::string_view text);
 

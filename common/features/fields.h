@@ -26,7 +26,6 @@ class Vocabulary {
   static constexpr int kNone = -1;
   int EntryOf(std::string_view text) const;
   std::string EntryName(std::string_view field, int entry) const;
-  std::string Text() const;
 
  private:
   int size_;
@@ -46,7 +45,6 @@ class CategoricalField final : public FeatureField {
   Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int entry) const override { return values_.EntryName(name(), entry); }
-  std::string Text() const override { return "categorical " + values_.Text(); }
 
  private:
   Vocabulary values_;
@@ -59,7 +57,6 @@ class SetField final : public FeatureField {
   Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int entry) const override { return values_.EntryName(name(), entry); }
-  std::string Text() const override { return "set " + values_.Text(); }
 
  private:
   Vocabulary values_;
@@ -72,7 +69,6 @@ class TextField final : public FeatureField {
   Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int entry) const override { return words_.EntryName(name(), entry); }
-  std::string Text() const override;
 
  private:
   Vocabulary words_;
@@ -86,7 +82,6 @@ class NumericField final : public FeatureField {
   Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int) const override { return name(); }
-  std::string Text() const override;
 
  private:
   double low_;
@@ -101,7 +96,6 @@ class CyclicField final : public FeatureField {
   Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int entry) const override;
-  std::string Text() const override;
 
  private:
   double period_;
@@ -113,7 +107,6 @@ class BooleanField final : public FeatureField {
   Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int) const override { return name(); }
-  std::string Text() const override { return "boolean"; }
 };
 
 class VectorField final : public FeatureField {
@@ -123,7 +116,6 @@ class VectorField final : public FeatureField {
   Found Encode(const NamedValue& value, std::span<double> block) const override;
   std::string Constraint(Found found) const override;
   std::string EntryName(int entry) const override;
-  std::string Text() const override;
 
  private:
   double l2_max_;

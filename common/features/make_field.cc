@@ -1,6 +1,5 @@
 // FeatureField messages -> fields, with every mistake.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -167,13 +166,6 @@ std::unique_ptr<FeatureField> MakeField(const wire::FeatureField& field, const s
     below.Add("", "must be one of categorical, numeric, cyclic, boolean, set, text or vector");
   }
   return below.good() ? std::move(made) : nullptr;
-}
-
-std::string ExactNumber(double value) {
-  char text[32];
-  const auto end =
-      std::to_chars(text, text + sizeof text, value + 0.0, std::chars_format::general, 17);
-  return std::string(text, end.ptr);
 }
 
 std::string QuotedText(std::string_view text) {

@@ -31,11 +31,6 @@ std::string NumericField::Constraint(Found found) const {
   return "must be a number";
 }
 
-std::string NumericField::Text() const {
-  return absl::StrCat("numeric ", ExactNumber(low_), " ", ExactNumber(high_),
-                      log_ ? " log" : " linear");
-}
-
 Found CyclicField::Encode(const NamedValue& value, std::span<double> block) const {
   if (!IsFiniteNumber(value)) return Found::kWrong;
   const double turns = std::fmod(value.number, period_) / period_;
@@ -49,8 +44,6 @@ std::string CyclicField::Constraint(Found) const { return "must be a number"; }
 std::string CyclicField::EntryName(int entry) const {
   return absl::StrCat(name(), entry == 0 ? ".sin" : ".cos");
 }
-
-std::string CyclicField::Text() const { return absl::StrCat("cyclic ", ExactNumber(period_)); }
 
 Found BooleanField::Encode(const NamedValue& value, std::span<double> block) const {
   if (value.kind != NamedValue::Kind::kFlag) return Found::kWrong;
@@ -90,10 +83,6 @@ std::string VectorField::Constraint(Found found) const {
 
 std::string VectorField::EntryName(int entry) const {
   return absl::StrCat(name(), "[", entry, "]");
-}
-
-std::string VectorField::Text() const {
-  return absl::StrCat("vector ", size(), " ", ExactNumber(l2_max_));
 }
 
 }  // namespace bandana

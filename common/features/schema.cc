@@ -13,7 +13,6 @@ namespace {
 
 // Far more than rounding can add to the norm of a vector of 4096 entries.
 constexpr double kRounding = 1 - 0x1p-36;
-constexpr char kEncoding[] = "features=1\n";
 
 std::string SizeWords(const std::vector<FeatureBlock>& blocks) {
   std::vector<const FeatureBlock*> largest;
@@ -36,13 +35,17 @@ void FillDefaults(wire::FeatureField& field) {
   if (auto* const vector = std::get_if<wire::VectorField>(&field.kind)) {
     if (vector->l2_max == 0) vector->l2_max = 1;
   }
+  if (auto* const numeric = std::get_if<wire::NumericField>(&field.kind)) {
+    // The text has no -0.
+    numeric->low += 0.0;
+    numeric->high += 0.0;
+  }
 }
 
 }  // namespace
 
-void FeatureSchema::Place(std::string text, FeatureBlock block) {
+void FeatureSchema::Place(FeatureBlock block) {
   block.begin = dimension_;
-  block.text = std::move(text);
   // Far above every limit, far below an overflow.
   dimension_ = static_cast<int>(
       std::min<std::int64_t>(std::int64_t{dimension_} + block.size, std::int64_t{1} << 30));
@@ -61,9 +64,7 @@ void FeatureSchema::AddFields(const SchemaErrors& errors) {
       return;
     }
     begins_.push_back(dimension_);
-    Place(absl::StrCat(part == FeatureBlock::Part::kContext ? "context=" : "arm=", field->name(),
-                       " ", field->Text()),
-          {.part = part, .name = field->name(), .begin = 0, .size = field->size(), .text = {}});
+    Place({.part = part, .name = field->name(), .begin = 0, .size = field->size()});
     fields_.push_back(std::move(field));
   };
   for (std::size_t i = 0; i < message_.context.size(); ++i) {
@@ -98,12 +99,10 @@ void FeatureSchema::AddCrosses(const SchemaErrors& errors) {
     const std::int64_t size = std::int64_t{fields_[static_cast<std::size_t>(a)]->size()} *
                               fields_[static_cast<std::size_t>(b)]->size();
     crosses_.push_back({.a = a, .b = b, .begin = dimension_});
-    Place(absl::StrCat("cross=", cross.a, " ", cross.b),
-          {.part = FeatureBlock::Part::kCross,
+    Place({.part = FeatureBlock::Part::kCross,
            .name = absl::StrCat(cross.a, " x ", cross.b),
            .begin = 0,
-           .size = static_cast<int>(size),
-           .text = {}});
+           .size = static_cast<int>(size)});
   }
 }
 
@@ -124,9 +123,7 @@ std::shared_ptr<const FeatureSchema> FeatureSchema::Make(const wire::FeatureSche
   made->l2_max_ = l2_max;
   made->has_bias_ = schema.bias;
   if (schema.bias) {
-    made->Place(
-        "bias",
-        {.part = FeatureBlock::Part::kBias, .name = "bias", .begin = 0, .size = 1, .text = {}});
+    made->Place({.part = FeatureBlock::Part::kBias, .name = "bias", .begin = 0, .size = 1});
   }
   made->AddFields(note);
   if (good) made->AddCrosses(note);
@@ -162,12 +159,6 @@ std::string FeatureSchema::EntryName(int entry) const {
   const FeatureField& a = *fields_[static_cast<std::size_t>(cross->a)];
   const FeatureField& b = *fields_[static_cast<std::size_t>(cross->b)];
   return absl::StrCat(a.EntryName(inside / b.size()), " x ", b.EntryName(inside % b.size()));
-}
-
-std::string FeatureSchema::Text() const {
-  std::string text = kEncoding;
-  for (const FeatureBlock& block : blocks_) absl::StrAppend(&text, "feature_", block.text, "\n");
-  return text;
 }
 
 }  // namespace bandana

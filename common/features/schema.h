@@ -20,7 +20,6 @@ struct FeatureBlock {
   std::string name;  // "bias", the field's name, or "a x b"
   int begin = 0;     // first entry
   int size = 0;      // entries, at least 1
-  std::string text;  // the block's line in the canonical text
 };
 
 // The outer product of two fields' blocks: entry i * size(b) + j is a_i b_j.
@@ -73,7 +72,7 @@ class FeatureSchema {
   FeatureSchema() = default;
   void AddFields(const SchemaErrors& errors);
   void AddCrosses(const SchemaErrors& errors);
-  void Place(std::string text, FeatureBlock block);
+  void Place(FeatureBlock block);
 
   wire::FeatureSchema message_;
   int dimension_ = 0;

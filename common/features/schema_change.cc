@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
 #include "common/features/schema.h"
+#include "common/features/schema_text.h"
 
 namespace bandana {
 namespace {
@@ -31,8 +32,9 @@ std::string IdentityText(const FeatureSchema& schema) {
   std::vector<std::string> parts = {"1", absl::StrCat("l2_max ", ExactNumber(schema.l2_max()))};
   // The scale is of the number of blocks, so a block less or more changes all of them.
   parts.push_back(absl::StrCat("blocks ", schema.blocks().size()));
-  for (const FeatureBlock& block : schema.blocks()) {
-    parts.push_back(absl::StrCat("entry ", block.begin, ": ", block.text));
+  const std::vector<std::string> lines = SchemaLines(schema.message());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    parts.push_back(absl::StrCat("entry ", schema.blocks()[i].begin, ": ", lines[i]));
   }
   return absl::StrJoin(parts, std::string(1, kSeparator));
 }

@@ -73,13 +73,6 @@ std::string Vocabulary::EntryName(std::string_view field, int entry) const {
   return absl::StrCat(ToAbsl(field), "=", values_[static_cast<std::size_t>(entry)]);
 }
 
-std::string Vocabulary::Text() const {
-  if (hashed()) return absl::StrCat("hash_bits ", bits_);
-  std::string text = "values";
-  for (const std::string& value : values_) absl::StrAppend(&text, " ", QuotedText(value));
-  return text;
-}
-
 std::optional<std::string_view> TextOf(const NamedValue& value, std::string& digits) {
   if (value.kind == NamedValue::Kind::kText) return value.text;
   if (value.kind != NamedValue::Kind::kNumber) return std::nullopt;
@@ -144,9 +137,5 @@ Found TextField::Encode(const NamedValue& value, std::span<double> block) const 
 }
 
 std::string TextField::Constraint(Found) const { return "must be a text"; }
-
-std::string TextField::Text() const {
-  return absl::StrCat("text ", words_.Text(), " ngrams ", ngrams_);
-}
 
 }  // namespace bandana

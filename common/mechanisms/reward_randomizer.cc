@@ -10,6 +10,7 @@
 #include "common/base/check.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/mechanisms/canonical_text.h"
 #include "common/mechanisms/likelihood_ratio.h"
 
 namespace bandana {
@@ -189,6 +190,21 @@ std::vector<std::uint64_t> RewardRandomizer::Masses(std::uint32_t step) const {
     }
   }
   return masses;
+}
+
+Sha256Digest RewardRandomizer::TableDigest() const {
+  CanonicalText text("bandana randomizer table 1");
+  text.Add(std::uint64_t{components_.size()});
+  for (const WindowMechanism& component : components_) {
+    const WindowMechanism::Shape& shape = component.shape();
+    text.Add(std::uint64_t{shape.steps})
+        .Add(std::uint64_t{shape.positions})
+        .Add(std::uint64_t{shape.width})
+        .Add(shape.grain)
+        .Add(component.high())
+        .Add(component.low());
+  }
+  return text.Hash();
 }
 
 // PROOF: reward_randomizer begin

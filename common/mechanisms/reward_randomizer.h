@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/accounting/types.h"
+#include "common/base/sha256.h"
 #include "common/mechanisms/reward_chain.h"
 #include "common/mechanisms/reward_range.h"
 #include "common/mechanisms/window_mechanism.h"
@@ -79,6 +80,10 @@ class RewardRandomizer {
   // The exact law of Randomize for the input step: probability masses over kMassTotal, one an
   // output. Requires step <= kInputSteps.
   std::vector<std::uint64_t> Masses(std::uint32_t step) const;
+  // SHA-256 of the integers that Masses are made of: "bandana randomizer table 1", then 8 bytes
+  // little-endian each: the number of components, and of each, in the order of their outputs,
+  // steps, positions, width, grain, high and low (window_mechanism.h).
+  Sha256Digest TableDigest() const;
 
   // Clips: missing and NaN become `default_reward` (itself clipped; a NaN default is range.min),
   // out of range moves to the bound, the rest to the nearest step (binary: to the nearer end, the

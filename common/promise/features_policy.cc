@@ -26,8 +26,4 @@ void CheckFeatures(const wire::Model& model, PublicSpec& spec, const FieldChecks
                                        ", got ", spec.dimension));
 }
 
-std::string FeaturesText(const PublicSpec& spec) {
-  return spec.features == nullptr ? "" : spec.features->Text();
-}
-
 }  // namespace bandana

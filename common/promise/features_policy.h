@@ -20,7 +20,4 @@ std::shared_ptr<const FeatureSchema> MakeSchema(const wire::FeatureSchema& schem
 // the schema.
 void CheckFeatures(const wire::Model& model, PublicSpec& spec, const FieldChecks& checks);
 
-// The schema's lines of the policy's canonical text; "" without one.
-std::string FeaturesText(const PublicSpec& spec);
-
 }  // namespace bandana

@@ -77,6 +77,9 @@ class Mechanism {
   // "event", or "" without privacy.
   virtual std::string_view unit() const { return "event"; }
 
+  // SHA-256 of the integers that devices draw an output by; "" where they draw by no such table.
+  virtual std::string TableDigest() const { return ""; }
+
   // The debit before it draws: of one report, or of the whole stream of a counter. Nothing where it
   // has no part.
   virtual std::optional<PrivacyCost> cost() const = 0;

@@ -130,6 +130,7 @@ bool IsPrivateMode(Mode mode) { return KnownOr(mode).is_private; }
 std::uint64_t DecisionsOpenMaxOf(Mode mode) { return KnownOr(mode).decisions_open_max; }
 bool IsLocalMode(Mode mode) { return KnownOr(mode).device_draws; }
 bool IsCentralMode(Mode mode) { return KnownOr(mode).server_draws; }
+bool NamesGrace(Mode mode) { return KnownOr(mode).is_private; }
 bool HidesContexts(Mode mode) { return KnownOr(mode).hides_contexts; }
 
 void CheckPolicyOfMode(const wire::Model& model, PublicSpec& spec, const FieldChecks& checks) {

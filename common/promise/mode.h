@@ -66,6 +66,7 @@ bool IsPrivateMode(Mode mode);
 bool IsLocalMode(Mode mode);    // ModeRow::device_draws
 bool IsCentralMode(Mode mode);  // ModeRow::server_draws
 bool HidesContexts(Mode mode);
+bool NamesGrace(Mode mode);  // a policy with a reward window has a line for its grace
 std::uint64_t DecisionsOpenMaxOf(Mode mode);  // ModeRow::decisions_open_max
 
 // ModeRow::check_policy; a mistake where this version does not know the mode.

@@ -126,6 +126,10 @@ void TakePromise(WireReader& in, Model& model) {
       return in.Flag(model.research);
     case 20:
       return MergeField(in, model.counter);
+    case 24:
+      return in.Text(model.policy_text);
+    case 25:
+      return in.Bytes(model.table_digest);
     default:
       return;
   }

@@ -17,24 +17,28 @@ namespace wire {
 struct Duration {
   std::int64_t seconds = 0;
   std::int32_t nanos = 0;
+  friend bool operator==(const Duration&, const Duration&) = default;
 };
 
 struct RewardWindow {
   std::optional<Duration> duration;
   double default_reward = 0;
   std::optional<Duration> grace;
+  friend bool operator==(const RewardWindow&, const RewardWindow&) = default;
 };
 
 // One of the two, or none.
 struct Reporting {
   std::optional<bool> one_per_decision;
   std::optional<RewardWindow> reward_window;
+  friend bool operator==(const Reporting&, const Reporting&) = default;
 };
 
 struct CounterPolicy {
   std::int32_t kind = 0;
   std::uint64_t horizon = 0;
   std::uint64_t steps_max = 0;
+  friend bool operator==(const CounterPolicy&, const CounterPolicy&) = default;
 };
 
 struct Model {
@@ -61,6 +65,8 @@ struct Model {
   std::uint64_t epoch = 0;
   std::int32_t link = 0;
   std::optional<FeatureSchema> features;
+  std::string policy_text;
+  std::string table_digest;
 };
 
 // Merge the bytes of a message, as protobuf does. False: they are none.

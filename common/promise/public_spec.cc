@@ -6,96 +6,16 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/features/field.h"
 #include "common/promise/features_policy.h"
 #include "common/promise/field_checks.h"
 #include "common/promise/mechanism.h"
 #include "common/promise/model_message.h"
 #include "common/promise/model_rules.h"
+#include "common/promise/policy_text.h"
 #include "common/promise/privacy_rules.h"
 
 namespace bandana {
 namespace {
-
-std::string_view ReportingName(const PublicSpec& spec) {
-  if (spec.reward_window) return "reward_window";
-  return spec.one_per_decision ? "one_per_decision" : "immediate";
-}
-
-// Lines of a policy beyond the fields that every one has, and the format that has them.
-struct Section {
-  int format = 1;
-  std::string text;  // "": not of this policy
-};
-
-template <typename T>
-Section SectionOf(int format, const std::optional<T>& part, std::string (*text)(const T&)) {
-  return {format, part ? text(*part) : ""};
-}
-
-std::string CounterText(const CounterSpec& counter) {
-  return absl::StrCat("counter_kind=", ServedName(counter.kind), "\n",
-                      "counter_horizon=", counter.horizon, "\n",
-                      "counter_steps_max=", counter.steps_max, "\n");
-}
-
-std::string ContextText(const ContextSpec& context) {
-  return absl::StrCat("context_grid_bits=", context.grid_bits, "\n",
-                      "context_parameters=", ToHex(context.parameters), "\n");
-}
-
-std::string LinkText(const PublicSpec& spec) {
-  return spec.link == Link::kLogistic ? "link=LOGISTIC\n" : "";
-}
-
-// An SDK whose windows told of reactions refuses private models with one.
-std::string GraceText(const PublicSpec& spec) {
-  if (!spec.reward_window || !IsPrivateMode(spec.mode)) return "";
-  return absl::StrCat("reward_grace_ns=", absl::ToInt64Nanoseconds(spec.reward_window->grace),
-                      "\n");
-}
-
-// The policy's format is the largest of theirs.
-std::vector<Section> SectionsOf(const PublicSpec& spec) {
-  return {SectionOf(2, spec.counter, CounterText), SectionOf(3, spec.context, ContextText),
-          Section{4, LinkText(spec)}, Section{5, GraceText(spec)}, Section{6, FeaturesText(spec)}};
-}
-
-// docs/formats.md, section "policy hash", describes this text; a change of it is a change of the
-// format's number. Models without a counter keep format 1, so that what devices have agreed to and
-// spent under it stands.
-std::string PolicyText(const PublicSpec& spec) {
-  const auto window = spec.reward_window.value_or(RewardWindowSpec{});
-  int format = 1;
-  std::string sections;
-  for (const Section& section : SectionsOf(spec)) {
-    if (section.text.empty()) continue;
-    format = section.format;
-    sections += section.text;
-  }
-  const std::string text =
-      absl::StrCat("bandana-policy-", format, "\n",                                          //
-                   "model=", spec.name, "\n",                                                //
-                   "dimension=", spec.dimension, "\n",                                       //
-                   "feature_l2_max=", ExactNumber(spec.feature_l2_max), "\n",                //
-                   "feature_out_of_range=", spec.reject_features ? "REJECT" : "CLIP", "\n",  //
-                   "reward_min=", ExactNumber(spec.reward_range.min), "\n",                  //
-                   "reward_max=", ExactNumber(spec.reward_range.max), "\n",                  //
-                   "reward_binary=", spec.reward_binary ? 1 : 0, "\n",                       //
-                   "mode=", ModeName(spec.mode), "\n",                                       //
-                   "mechanism=", MechanismName(spec.mechanism), "\n",                        //
-                   "epsilon=", ExactNumber(spec.epsilon.value), "\n",                        //
-                   "delta=", ExactNumber(spec.delta.value), "\n",                            //
-                   "unit_of_privacy=", spec.unit_of_privacy, "\n",                           //
-                   "guarantee=", spec.guarantee, "\n",                                       //
-                   "events_per_user_max=", spec.events_per_user_max, "\n",                   //
-                   "research=", spec.research ? 1 : 0, "\n",                                 //
-                   "reporting=", ToAbsl(ReportingName(spec)), "\n",                          //
-                   "reward_window_ns=", absl::ToInt64Nanoseconds(window.duration), "\n",     //
-                   "default_reward=", ExactNumber(window.default_reward), "\n",              //
-                   "token_lifetime_ns=", absl::ToInt64Nanoseconds(spec.token_lifetime), "\n");
-  return text + sections;
-}
 
 void CheckPrivacy(const wire::Model& model, PublicSpec& spec, const FieldChecks& checks) {
   spec.mode = Mode{model.mode};
@@ -115,11 +35,8 @@ void MakeHere(PublicSpec& spec, const FieldChecks& checks) {
   spec.context = spec.made->agreed();
 }
 
-}  // namespace
-
-Sha256Digest PublicSpec::PolicyHash() const { return Sha256Of(PolicyText(*this)); }
-
-absl::StatusOr<PublicSpec> ParsePublicSpec(const wire::Model& model) {
+// Ranges and consistency of fields, from a message or from a text.
+absl::StatusOr<PublicSpec> CheckFields(const wire::Model& model) {
   std::vector<ConfigError> errors;
   const FieldChecks checks(errors);
   PublicSpec spec;
@@ -139,13 +56,56 @@ absl::StatusOr<PublicSpec> ParsePublicSpec(const wire::Model& model) {
   CheckReporting(model.reporting, spec, checks);
   spec.token_lifetime = CheckTokenLifetime(model.token_lifetime, spec, checks);
   if (errors.empty()) MakeHere(spec, checks);
-  BANDANA_RETURN_IF_ERROR(Annotate(ToStatus(errors), "model configuration from the server"));
-  const Sha256Digest hash = spec.PolicyHash();
-  if (AsChars(hash) != model.policy_hash) {
-    return FailedPrecondition("policy_hash of model ", spec.name,
-                              " does not match the configuration it came with");
+  BANDANA_RETURN_IF_ERROR(ToStatus(errors));
+  return spec;
+}
+
+absl::Status Refused(std::string_view field, const PublicSpec& spec, std::string_view why) {
+  return FailedPrecondition(ToAbsl(field), " of model ", spec.name, " ", ToAbsl(why));
+}
+
+absl::StatusOr<PublicSpec> FromText(const wire::Model& message) {
+  const Sha256Digest hash = Sha256Of(message.policy_text);
+  if (AsChars(hash) != message.policy_hash) {
+    return FailedPrecondition("policy_hash is not the SHA-256 of policy_text");
+  }
+  BANDANA_ASSIGN_OR_RETURN(const PolicyLines lines, ReadPolicyText(message.policy_text));
+  BANDANA_ASSIGN_OR_RETURN(PublicSpec spec, CheckFields(lines.model));
+  const std::string unlike = FieldUnlikeText(message, lines.model);
+  if (!unlike.empty()) return Refused(unlike, spec, "is not what policy_text says");
+  if (spec.context != lines.context) {
+    return Refused("context_parameters", spec, "are not those that this device derives");
+  }
+  if (message.table_digest != spec.made->TableDigest()) {
+    return Refused("table_digest", spec, "is not of the table that this device draws by");
+  }
+  spec.agreed_hash = hash;
+  return spec;
+}
+
+// A server from before policy_text.
+absl::StatusOr<PublicSpec> FromFields(const wire::Model& message) {
+  BANDANA_ASSIGN_OR_RETURN(PublicSpec spec, CheckFields(message));
+  const std::string text = PolicyText(spec);
+  if (text.empty())
+    return Refused("policy_text", spec, "is missing: this device prints no numbers");
+  const Sha256Digest hash = Sha256Of(text);
+  if (AsChars(hash) != message.policy_hash) {
+    return Refused("policy_hash", spec, "does not match the configuration it came with");
   }
   return spec;
+}
+
+}  // namespace
+
+Sha256Digest PublicSpec::PolicyHash() const {
+  return agreed_hash ? *agreed_hash : Sha256Of(PolicyText(*this));
+}
+
+absl::StatusOr<PublicSpec> ParsePublicSpec(const wire::Model& model) {
+  auto spec = model.policy_text.empty() ? FromFields(model) : FromText(model);
+  if (spec.ok()) return spec;
+  return Annotate(spec.status(), "model configuration from the server");
 }
 
 absl::StatusOr<PublicSpec> ParsePublicSpec(std::string_view message) {

@@ -79,7 +79,11 @@ struct PublicSpec {
   // configuration. Never null. Whoever changes a field makes it again (MakeMechanism).
   std::shared_ptr<const Mechanism> made = NoMechanism();
 
-  // SHA-256 of the canonical text of every field above `made` (docs/formats.md).
+  // On a device whose server sent the policy's text: the hash of that text. Whoever changes a field
+  // clears it.
+  std::optional<Sha256Digest> agreed_hash;
+
+  // agreed_hash, else the SHA-256 of PolicyText of every field above `made` (docs/formats.md).
   Sha256Digest PolicyHash() const;
   // The default that missing rewards map to: the window's, else reward_min.
   double default_reward() const {
@@ -87,8 +91,10 @@ struct PublicSpec {
   }
 };
 
-// Checks ranges and consistency again on the device. Errors: INVALID_ARGUMENT; a hash that does not
-// match the fields is FAILED_PRECONDITION.
+// A model's policy, from its text where the server sends it, else from the fields of a server of
+// before. Here alone it is decided which. Ranges and consistency are checked again. Errors:
+// INVALID_ARGUMENT a line or a value; FAILED_PRECONDITION a text that is not its hash, fields that
+// are not the text, a hash that is not the fields', another table than this device draws by.
 absl::StatusOr<PublicSpec> ParsePublicSpec(const wire::Model& model);
 // The message's bytes (GetModelResponse). Errors: also INVALID_ARGUMENT when they are none.
 absl::StatusOr<PublicSpec> ParsePublicSpec(std::string_view message);

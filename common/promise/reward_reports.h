@@ -45,6 +45,8 @@ class RewardReports {
   virtual double VarianceMax() const = 0;
   // The address of keyed noise: SHA-256 of all parameters.
   virtual Sha256Digest parameters() const = 0;
+  // SHA-256 of the integers that Draw goes by: sides that differ in them mean other things.
+  virtual Sha256Digest table() const = 0;
 
   // The server names a window with every arm that it ranks, and rewards are clipped to it.
   virtual bool uses_windows() const = 0;

@@ -68,6 +68,8 @@ add_dependencies(quickstart_test quickstart)
 target_compile_definitions(quickstart_test PRIVATE QUICKSTART_PROGRAM="$<TARGET_FILE:quickstart>"
   QUICKSTART_CONFIG="${PROJECT_SOURCE_DIR}/examples/quickstart/server.textproto")
 
+bandana_test(NAME policy_text_test SRCS unit/policy_text_test.cc
+  DEPS bandana::fake_recommender bandana::design bandana::test_support absl::strings)
 bandana_test(NAME public_spec_property_test SRCS property/public_spec_property_test.cc
   DEPS bandana::fake_recommender bandana::design bandana::test_support bandana::test_wire LABELS property)
 bandana_test(NAME selection_messages_property_test SRCS property/selection_messages_property_test.cc

@@ -1,5 +1,5 @@
-// Answers of a hostile server to a device: a model, a posterior, a selection. Each is refused, or
-// the device goes on with numbers that are safe to use. The first byte says which it is.
+// Answers of a hostile server to a device: a model, a policy's text, a posterior, a selection. Each
+// is refused, or the device goes on with numbers that are safe to use. The first byte says which.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -20,6 +20,7 @@
 #include "common/mechanisms/centred_window.h"
 #include "common/promise/field_checks.h"
 #include "common/promise/mechanism.h"
+#include "common/promise/policy_text.h"
 #include "common/promise/privacy_rules.h"
 
 namespace {
@@ -90,9 +91,40 @@ void CompareModel(std::string_view bytes) {
   if (by_hand.ok()) BANDANA_CHECK(by_hand->PolicyHash() == by_protobuf->PolicyHash());
 }
 
+// A text with its hash and its table, as any server can send it. Without fields: the policy is in
+// its lines. A policy that is taken says all of it once more when it is printed.
+void TryText(std::string_view text) {
+  const auto lines = ReadPolicyText(text);
+  // Large designs take milliseconds: not what is looked for here.
+  if (!lines.ok() || lines->model.dimension > 64) return;
+  wire::Model message;
+  message.policy_text = std::string(text);
+  const Sha256Digest hash = Sha256Of(text);
+  message.policy_hash = std::string(AsChars(hash));
+  PublicSpec table{.reward_range = {lines->model.reward_min, lines->model.reward_max},
+                   .reward_binary = lines->model.reward_binary,
+                   .mode = Mode{lines->model.mode},
+                   .mechanism = MechanismId{lines->model.mechanism},
+                   .epsilon = {lines->model.epsilon}};
+  if (table.mode == Mode::kLocalReward && !lines->model.counter) {
+    const auto made = MakeMechanism(table);
+    if (made.ok()) message.table_digest = (*made)->TableDigest();
+  }
+  const auto spec = ParsePublicSpec(message);
+  if (!spec.ok()) return;
+  BANDANA_CHECK(spec->PolicyHash() == hash);
+  PublicSpec printed = *spec;
+  printed.agreed_hash.reset();
+  const std::string again = PolicyText(printed);
+  const auto read = ReadPolicyText(again);
+  BANDANA_CHECK(read.ok() && read->context == lines->context);
+  BANDANA_CHECK(FieldUnlikeText(read->model, lines->model).empty());
+}
+
 void TryModel(v1::GetModelResponse& response) {
   // Large designs take milliseconds: not what is looked for here.
   if (response.dimension() > 64) response.set_dimension(64);
+  if (!response.policy_text().empty()) return TryText(response.policy_text());
   if (response.policy_hash().empty()) SetHash(response);
   const auto spec = ParsePublicSpec(response.SerializeAsString());
   if (!spec.ok()) return;
@@ -173,7 +205,7 @@ void ByHand(std::string_view bytes, const Read& read, const Try& go_on) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 4) {
+  switch (data[0] % 5) {
     case 0:
       CompareModel(bytes);
       Parse<v1::GetModelResponse>(bytes, TryModel);
@@ -183,6 +215,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 3:
       ByHand<v1::GetArmEffectsResponse>(bytes, ReadArmEffectsPage, TryArms);
+      break;
+    case 4:
+      TryText(bytes);
       break;
     default:
       ByHand<v1::SelectResponse>(bytes, ReadSelectResponse, TrySelection);

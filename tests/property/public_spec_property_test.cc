@@ -10,6 +10,7 @@
 #include "common/promise/public_spec.h"
 #include "tests/support/fake_recommender.h"
 #include "tests/support/feature_schemas.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/read_by_reflection.h"
 
 namespace bandana::testing {
@@ -23,7 +24,7 @@ std::vector<std::string> Policies() {
   std::vector<std::string> policies;
   for (const PublicSpec& spec : {local, testing::CounterModelSpec(), testing::ContextModelSpec(),
                                  testing::ContextModelSpec(MechanismId::kJointGaussian)}) {
-    policies.push_back(ToProto(spec).SerializeAsString());
+    policies.push_back(ModelMessage(spec).SerializeAsString());
   }
   return policies;
 }

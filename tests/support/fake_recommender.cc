@@ -332,7 +332,7 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
 
 FakeRecommender::FakeRecommender(const PublicSpec& spec, int port)
     : state_(std::make_unique<State>()) {
-  state_->model = ToProto(spec);
+  state_->model = ModelMessage(spec);
   state_->service = std::make_unique<Service>(state_.get());
   grpc::ServerBuilder builder;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -361,7 +361,7 @@ std::string FakeRecommender::target() const { return "127.0.0.1:" + std::to_stri
 
 void FakeRecommender::SetSpec(const PublicSpec& spec) {
   const std::lock_guard lock(state_->mutex);
-  state_->model = ToProto(spec);
+  state_->model = ModelMessage(spec);
 }
 
 void FakeRecommender::SetPosterior(const v1::GetPosteriorResponse& posterior) {

@@ -9,6 +9,7 @@
 #include "client/core/policy.h"
 #include "client/src/store/key_sealer.h"
 #include "common/design/wire_messages.h"
+#include "tests/support/mechanisms.h"
 
 namespace bandana::testing {
 namespace {
@@ -52,7 +53,7 @@ class HostileHost::Entropy final : public BitSource {
 
 HostileHost::HostileHost(Options options)
     : options_(std::move(options)),
-      model_(ToProto(options_.spec).SerializeAsString()),
+      model_(ModelMessage(options_.spec).SerializeAsString()),
       bits_(std::make_unique<Entropy>()),
       now_{.wall = absl::FromUnixSeconds(1'800'000'000), .elapsed = absl::Seconds(1)},
       rows_(MemoryRows::NewStore('h')),

@@ -6,7 +6,9 @@
 
 #include "common/base/check.h"
 #include "common/design/server_mechanism.h"
+#include "common/design/wire_messages.h"
 #include "common/mechanisms/reward_randomizer.h"
+#include "common/promise/mechanism.h"
 
 namespace bandana::testing {
 
@@ -20,6 +22,12 @@ inline ModelSpec Made(const PublicSpec& policy) {
   ModelSpec spec;
   spec.public_spec = policy;
   return Made(std::move(spec));
+}
+
+// The message of a specification that a test may have changed, with the table of what it says now.
+inline v1::GetModelResponse ModelMessage(PublicSpec spec) {
+  spec.made = MakeMechanism(spec).value_or(NoMechanism());
+  return ToProto(spec);
 }
 
 // The counter of rewards, over all users, or of contexts and rewards.

@@ -12,6 +12,7 @@
 #include "common/design/wire_messages.h"
 #include "tests/support/abi_host.h"
 #include "tests/support/fake_recommender.h"
+#include "tests/support/mechanisms.h"
 
 namespace bandana::testing {
 namespace {
@@ -45,7 +46,7 @@ class AbiTest : public ::testing::Test {
     const AbiHost::Call call = host_.TakeCall();
     ASSERT_EQ(call.path, "/bandana.v1.Recommender/GetModel");
     EXPECT_TRUE(call.keep_connection);
-    host_.Answer(call, ToProto(spec_).SerializeAsString());
+    host_.Answer(call, ModelMessage(spec_).SerializeAsString());
   }
   // The handle of a decision that the server made.
   std::string Select(std::uint64_t tag = 3) {

@@ -132,7 +132,7 @@ TEST(ContextConfigTest, TheDeviceIsToldTheLinkAndHoldsTheServerToIt) {
   EXPECT_EQ(parsed->PolicyHash(), spec.PolicyHash());
   response.set_link(v1::LINEAR);
   EXPECT_THAT(ParsePublicSpec(response.SerializeAsString()),
-              StatusIs(Code::kFailedPrecondition, "policy_hash"));
+              StatusIs(Code::kFailedPrecondition, "link of model m is not what policy_text says"));
   PublicSpec reward = spec;
   reward.mode = Mode::kLocalReward;
   EXPECT_THAT(ParsePublicSpec(ToProto(reward).SerializeAsString()),
@@ -159,15 +159,15 @@ TEST(ContextConfigTest, TheDeviceDerivesTheSamePolicy) {
     ASSERT_THAT(parsed, IsOk());
     EXPECT_EQ(*parsed->context, *spec.public_spec.context);
     EXPECT_EQ(parsed->PolicyHash(), spec.public_spec.PolicyHash());
-    // A server that draws by another grid or design has another hash, which the device refuses.
+    // A server that draws by another grid or design says so, and the device refuses it.
     PublicSpec other = spec.public_spec;
     ++other.context->grid_bits;
     EXPECT_THAT(ParsePublicSpec(ToProto(other).SerializeAsString()),
-                StatusIs(Code::kFailedPrecondition, "policy_hash"));
+                StatusIs(Code::kFailedPrecondition, "context_parameters"));
     other = spec.public_spec;
     other.context->parameters[0] ^= std::byte{1};
     EXPECT_THAT(ParsePublicSpec(ToProto(other).SerializeAsString()),
-                StatusIs(Code::kFailedPrecondition, "policy_hash"));
+                StatusIs(Code::kFailedPrecondition, "context_parameters"));
   }
 }
 

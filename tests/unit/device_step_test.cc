@@ -13,6 +13,7 @@
 #include "common/design/wire_messages.h"
 #include "tests/support/fake_recommender.h"
 #include "tests/support/hostile_host.h"
+#include "tests/support/mechanisms.h"
 #include "tests/support/memory_rows.h"
 #include "tests/support/seeded_bits.h"
 #include "tests/support/status_matchers.h"
@@ -52,7 +53,7 @@ class DeviceTest : public ::testing::Test {
     ASSERT_THAT(connected_, IsOk());
   }
   void AnswerModel() {
-    v1::GetModelResponse model = ToProto(spec_);
+    v1::GetModelResponse model = ModelMessage(spec_);
     Answer(Method::kGetModel, model.SerializeAsString());
   }
   void Step(const std::function<void()>& event) { Take(device_->Step(now_, event)); }
@@ -236,6 +237,49 @@ TEST_F(DeviceTest, AClosedClientMakesNoCallAndWhatIsQueuedStays) {
   Open(rows_->durable);
   Pass(absl::ZeroDuration());
   EXPECT_EQ(calls_.size(), 1);
+}
+
+// A server of ill will: another answer to GetModel for a client that connects to the same device.
+TEST_F(DeviceTest, APolicyIsAgreedToByItsTextAlone) {
+  Open();
+  const auto connect = [&](const v1::GetModelResponse& model) {
+    ClientOptions options;
+    options.target = "host";
+    options.model = spec_.name;
+    options.policy.epsilon_max = 1;
+    connected_ = absl::UnknownError("");
+    Step([&] {
+      device_->Connect(options, {.durable = true},
+                       [this](absl::StatusOr<Device::ClientId> made) { connected_ = made; });
+    });
+    Answer(Method::kGetModel, model.SerializeAsString());
+    return connected_.status();
+  };
+  const v1::GetModelResponse good = ModelMessage(spec_);
+  v1::GetModelResponse text;
+  text.set_policy_text(good.policy_text());
+  text.set_policy_hash(good.policy_hash());
+  text.set_table_digest(good.table_digest());
+  EXPECT_THAT(connect(text), IsOk());
+
+  PublicSpec weaker = spec_;
+  weaker.epsilon = {2};
+  const v1::GetModelResponse weak = ModelMessage(weaker);
+  v1::GetModelResponse model = text;
+  model.set_policy_text(weak.policy_text());
+  EXPECT_THAT(connect(model), StatusIs(Code::kFailedPrecondition, "policy_hash is not"));
+  model.set_policy_hash(weak.policy_hash());
+  EXPECT_THAT(connect(model), StatusIs(Code::kFailedPrecondition, "table_digest"));
+  model.set_table_digest(weak.table_digest());
+  EXPECT_THAT(connect(model), StatusIs(Code::kFailedPrecondition, "weaker"));
+  // The fields of a stronger one do not help.
+  model = good;
+  model.set_policy_text(weak.policy_text());
+  model.set_policy_hash(weak.policy_hash());
+  EXPECT_THAT(connect(model), StatusIs(Code::kFailedPrecondition, "epsilon of model fake is not"));
+  model = good;
+  model.set_table_digest(weak.table_digest());
+  EXPECT_THAT(connect(model), StatusIs(Code::kFailedPrecondition, "table_digest"));
 }
 
 // Random programs against every kind of model. Error probability: none; each problem is a fault.

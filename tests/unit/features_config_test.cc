@@ -76,13 +76,18 @@ TEST(FeaturesConfigTest, PolicyReadsBackOnTheDevice) {
   v1::GetModelResponse other = policy;
   other.mutable_features()->mutable_arm(0)->mutable_numeric()->set_high(100);
   EXPECT_THAT(ParsePublicSpec(other.SerializeAsString()),
-              StatusIs(absl::StatusCode::kFailedPrecondition, "policy_hash of model shop"));
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "of model shop is not what policy_text says"));
   other = policy;
   other.clear_features();
   EXPECT_THAT(ParsePublicSpec(other.SerializeAsString()),
-              StatusIs(absl::StatusCode::kFailedPrecondition, "policy_hash of model shop"));
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "of model shop is not what policy_text says"));
   other = policy;
   other.set_dimension(38);
+  EXPECT_THAT(ParsePublicSpec(other.SerializeAsString()),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "dimension of model shop is not"));
+  other.clear_policy_text();
   EXPECT_THAT(ParsePublicSpec(other.SerializeAsString()),
               StatusIs(absl::StatusCode::kInvalidArgument, "must be the schema's, 39, got 38"));
 }

@@ -61,12 +61,23 @@ PublicSpec NonPrivate() {
   return spec;
 }
 
+// A server that sends no policy_text: the policy is in the fields.
+v1::GetModelResponse FromOlderServer(const PublicSpec& spec) {
+  v1::GetModelResponse response = ModelMessage(spec);
+  response.clear_policy_text();
+  response.clear_table_digest();
+  return response;
+}
+
 TEST(PublicSpec, SurvivesTheWire) {
   for (const PublicSpec& spec : {Local(), WithCounter(), Central(), NonPrivate()}) {
-    const auto parsed = ParsePublicSpec(ToProto(spec).SerializeAsString());
+    const auto parsed = ParsePublicSpec(ModelMessage(spec).SerializeAsString());
     ASSERT_THAT(parsed, IsOk());
     EXPECT_EQ(parsed->PolicyHash(), spec.PolicyHash());
-    EXPECT_EQ(ToProto(*parsed).SerializeAsString(), ToProto(spec).SerializeAsString());
+    EXPECT_EQ(ToProto(*parsed).SerializeAsString(), ModelMessage(spec).SerializeAsString());
+    const auto older = ParsePublicSpec(FromOlderServer(spec).SerializeAsString());
+    ASSERT_THAT(older, IsOk());
+    EXPECT_EQ(ToProto(*older).SerializeAsString(), ModelMessage(spec).SerializeAsString());
   }
 }
 
@@ -215,18 +226,18 @@ TEST(Kinds, NamesAreThoseOfTheWire) {
 }
 
 TEST(ParsePublicSpec, RefusesFieldsThatDoNotMatchTheHash) {
-  v1::GetModelResponse response = ToProto(Local());
+  v1::GetModelResponse response = FromOlderServer(Local());
   response.set_epsilon(3);
   EXPECT_THAT(ParsePublicSpec(response.SerializeAsString()),
               StatusIs(absl::StatusCode::kFailedPrecondition, "policy_hash"));
-  response = ToProto(Local());
+  response = FromOlderServer(Local());
   response.clear_policy_hash();
   EXPECT_THAT(ParsePublicSpec(response.SerializeAsString()),
               StatusIs(absl::StatusCode::kFailedPrecondition));
 }
 
 TEST(ParsePublicSpec, IgnoresThePosteriorVersion) {
-  v1::GetModelResponse response = ToProto(Local());
+  v1::GetModelResponse response = ModelMessage(Local());
   response.set_posterior_version(17);
   EXPECT_THAT(ParsePublicSpec(response.SerializeAsString()), IsOk());
 }
@@ -257,7 +268,7 @@ TEST(ParsePublicSpec, ChecksRangesAgain) {
       {"token_lifetime", [](auto& r) { r.clear_token_lifetime(); }},
   };
   for (const auto& [field, change] : rows) {
-    v1::GetModelResponse response = ToProto(Local());
+    v1::GetModelResponse response = FromOlderServer(Local());
     change(response);
     EXPECT_THAT(ParsePublicSpec(response.SerializeAsString()),
                 StatusIs(absl::StatusCode::kInvalidArgument, field))
@@ -279,7 +290,7 @@ TEST(ParsePublicSpec, ChecksTheCounterAgain) {
       {"counter.steps_max", [](auto& r) { r.mutable_counter()->set_steps_max(999); }},
   };
   for (const auto& [field, change] : rows) {
-    v1::GetModelResponse response = ToProto(WithCounter());
+    v1::GetModelResponse response = FromOlderServer(WithCounter());
     change(response);
     EXPECT_THAT(ParsePublicSpec(response.SerializeAsString()),
                 StatusIs(absl::StatusCode::kInvalidArgument, field))
@@ -359,7 +370,7 @@ TEST(RewardCounter, ChargesOneReplacedRewardAndNoMoreThanAsked) {
 }
 
 TEST(RewardCounter, IsTheSameOnTheDevice) {
-  const auto parsed = ParsePublicSpec(ToProto(WithCounter()).SerializeAsString());
+  const auto parsed = ParsePublicSpec(ModelMessage(WithCounter()).SerializeAsString());
   ASSERT_THAT(parsed, IsOk());
   EXPECT_EQ(testing::DesignOf(*parsed).digest(), testing::DesignOf(WithCounter()).digest());
 }

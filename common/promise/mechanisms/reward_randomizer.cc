@@ -24,6 +24,8 @@ class WholeRange : public RewardReports {
         .Hash();
   }
 
+  Sha256Digest table() const override { return randomizer_.TableDigest(); }
+
   bool uses_windows() const override { return false; }
   std::optional<RewardRange> WindowFor(double, double, double) const override {
     return std::nullopt;
@@ -101,6 +103,10 @@ class Randomized final : public Mechanism {
   std::optional<PrivacyCost> cost() const override { return PrivacyCost::Pure(epsilon_); }
   const RewardReports* rewards() const override { return reports_.get(); }
   double reward_variance() const override { return reports_->VarianceMax(); }
+  std::string TableDigest() const override {
+    const Sha256Digest digest = reports_->table();
+    return drawn_on_device() ? std::string(AsChars(digest)) : "";
+  }
 
  private:
   const Epsilon epsilon_;
