@@ -65,6 +65,8 @@ class RewardRandomizer {
   const Options& options() const { return options_; }
   RandomizerKind kind() const { return kind_; }
   const RewardRange& range() const { return options_.range; }
+  // Totals sum to kMassTotal; outputs are numbered in this order.
+  const std::vector<WindowMechanism>& components() const { return components_; }
   // Number of outputs; outputs are 0 .. outputs() - 1. 2 for one bit, at most 1026 for the hybrid.
   std::uint32_t outputs() const { return static_cast<std::uint32_t>(values_.size()); }
   // r', the unbiased value of an output, reward units; may lie outside the range. Requires output <

@@ -1,0 +1,15 @@
+// Paths: what an application and a server do to a device, and what the device does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace bandana::vectors {
+
+// The file's content.
+std::string Paths();
+// One random schedule as a path, seeded: crashes, lost and refused calls, failed commits, clock
+// steps, absent and repeated reactions.
+std::string RandomPath(std::uint64_t seed);
+
+}  // namespace bandana::vectors
