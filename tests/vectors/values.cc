@@ -505,7 +505,7 @@ std::string RandomDraws(int tables, int draws, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::string lines;
   for (int table = 0; table < tables; ++table) {
-    const double epsilon = std::exp2(static_cast<double>(random() >> 11) * 0x1p-53 * 24 - 14);
+    const double epsilon = std::exp2(static_cast<double>(random() >> 11) * 0x1p-53 * 23.5 - 14);
     const bool binary = random() % 4 == 0;
     const RewardRandomizer randomizer = RandomizerOf(epsilon, binary);
     const Sha256Digest digest = randomizer.TableDigest();
