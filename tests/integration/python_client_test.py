@@ -20,6 +20,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "support"))
 import processes  # noqa: E402
+import sdk_server  # noqa: E402
 
 SERVER, PACKAGE, QUICKSTART, SOURCE = sys.argv[1:5]
 sys.path.insert(0, PACKAGE)
@@ -27,19 +28,6 @@ import bandana  # noqa: E402
 from bandana import _abi, aio  # noqa: E402
 
 ROWS = [[1.0, 0.0], [0.0, 1.0]]
-CONFIG = """
-models { name: "window" dimension: 2 shared {} reward_binary: true mode: LOCAL_REWARD
-         privacy { epsilon: 2 events_per_user_max: 5 } reporting { reward_window { duration { seconds: 1 } default_reward: 0 } } }
-models { name: "long" dimension: 2 shared {} reward_binary: true mode: LOCAL_REWARD
-         privacy { epsilon: 2 } reporting { reward_window { duration { seconds: 3600 } default_reward: 0 } } }
-models { name: "now" dimension: 2 shared {} reward_max: 1 mode: LOCAL_REWARD privacy { epsilon: 2 } reporting { one_per_decision: true } }
-models { name: "raw" dimension: 2 shared {} mode: NON_PRIVATE }
-models { name: "effects" dimension: 2 effects { standard {} } mode: LOCAL_REWARD privacy { epsilon: 2 } reporting { one_per_decision: true } }
-models { name: "counter" dimension: 2 shared {} mode: CENTRAL_REWARD privacy { epsilon: 2 delta: 1e-6 mechanism: COUNTER }
-         reporting { one_per_decision: true } }
-models { name: "names" shared {} mode: NON_PRIVATE features { bias: true context { name: "evening" boolean {} }
-         arm { name: "price" numeric { low: 0 high: 10 } } arm { name: "kind" categorical { values: "a" values: "b" } } } }
-"""
 QUICK = processes.read(f"{SOURCE}/examples/quickstart/server.textproto")
 
 
@@ -48,25 +36,12 @@ def content(path):
         return file.read()
 
 
-class Server:
-    def __init__(self, folder, children, config=CONFIG):
-        path, self.log = f"{folder}/server.textproto", f"{folder}/server.log"
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(config)
-        self.process = children.start(
-            self.log,
-            [SERVER, "--config", path, "--listen", "127.0.0.1:0", "--http_listen", "127.0.0.1:0", "--api_listen", "127.0.0.1:0", "--data_dir", f"{folder}/data"],
-        )
-        addresses = processes.await_ready(self.process, self.log)
-        self.url, self.grpc = f"http://{addresses['api']}", addresses["listen"]
-
-
 class PythonTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.children = processes.Children()
         cls.server_folder = tempfile.TemporaryDirectory()
-        cls.server = Server(cls.server_folder.name, cls.children)
+        cls.server = sdk_server.start(SERVER, cls.server_folder.name, cls.children)
         cls.url = cls.server.url
 
     @classmethod
@@ -206,7 +181,7 @@ class PythonTest(unittest.TestCase):
 
     def test_the_file_is_the_cpp_sdks(self):
         with tempfile.TemporaryDirectory() as folder, processes.Children() as children:
-            server = Server(folder, children, QUICK)
+            server = sdk_server.start(SERVER, folder, children, QUICK)
             model = re.search(r'name: "(.*?)"', QUICK).group(1)
 
             def quickstart():

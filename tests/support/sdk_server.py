@@ -1,0 +1,35 @@
+"""A server for the SDKs of other languages: a model of each kind that they meet."""
+
+import dataclasses
+
+import processes
+
+CONFIG = """
+models { name: "window" dimension: 2 shared {} reward_binary: true mode: LOCAL_REWARD
+         privacy { epsilon: 2 events_per_user_max: 5 } reporting { reward_window { duration { seconds: 1 } default_reward: 0 } } }
+models { name: "long" dimension: 2 shared {} reward_binary: true mode: LOCAL_REWARD
+         privacy { epsilon: 2 } reporting { reward_window { duration { seconds: 3600 } default_reward: 0 } } }
+models { name: "now" dimension: 2 shared {} reward_max: 1 mode: LOCAL_REWARD privacy { epsilon: 2 } reporting { one_per_decision: true } }
+models { name: "raw" dimension: 2 shared {} mode: NON_PRIVATE }
+models { name: "effects" dimension: 2 effects { standard {} } mode: LOCAL_REWARD privacy { epsilon: 2 } reporting { one_per_decision: true } }
+models { name: "names" shared {} mode: NON_PRIVATE features { bias: true context { name: "evening" boolean {} }
+         arm { name: "price" numeric { low: 0 high: 10 } } arm { name: "kind" categorical { values: "a" values: "b" } } } }
+"""
+
+
+@dataclasses.dataclass
+class Server:
+    url: str
+    grpc: str
+    process: object
+
+
+def start(program, folder, children, config=CONFIG):
+    """Runs in `folder`, on loopback, until `children` end."""
+    path, log = f"{folder}/server.textproto", f"{folder}/server.log"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(config)
+    listen = [option for name in ("listen", "http_listen", "api_listen") for option in (f"--{name}", "127.0.0.1:0")]
+    process = children.start(log, [program, "--config", path, *listen, "--data_dir", f"{folder}/data"])
+    addresses = processes.await_ready(process, log)
+    return Server(f"http://{addresses['api']}", addresses["listen"], process)
