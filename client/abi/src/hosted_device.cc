@@ -5,8 +5,10 @@
 #include <cstring>
 #include <utility>
 
+#include "client/abi/src/host_bits.h"
 #include "client/abi/src/to_c.h"
 #include "client/core/policy.h"
+#include "client/core/stand_in/entropy_bits.h"
 #include "client/core/store_row.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
@@ -54,7 +56,7 @@ class HostedDevice::HookBits final : public BitSource {
   HookBits(const bandana_hooks& hooks, bool& inside) : hooks_(hooks), inside_(inside) {}
 
   absl::Status Fill(std::span<std::byte> out) override {
-    if (hooks_.random == nullptr) return SystemBits().Fill(out);
+    if (hooks_.random == nullptr) return EntropyBits().Fill(out);
     inside_ = true;
     const std::int32_t failed = hooks_.random(hooks_.context, out.data(), out.size());
     inside_ = false;
@@ -96,9 +98,14 @@ Device::Now HostedDevice::Now() {
   return now;
 }
 
+Device::Result HostedDevice::InsideCore(const std::function<Device::Result()>& step) {
+  const EntropyScope entropy(bits_.get());
+  return step();
+}
+
 void HostedDevice::Step(const std::function<void()>& event) {
   const Device::Now now = Now();
-  Take(device_->Step(now, event), false);
+  Take(InsideCore([&] { return device_->Step(now, event); }), false);
 }
 
 void HostedDevice::Take(Device::Result result, bool alarm_used) {
@@ -149,6 +156,7 @@ absl::Status HostedDevice::Start(const std::optional<device::StoreMark>& seen,
   if (phase_ != Phase::kLoading) return FailedPrecondition("device: it has started already");
   phase_ = Phase::kFailed;
   origin_ = origin;
+  const EntropyScope entropy(bits_.get());
   if (loading_->empty()) BANDANA_RETURN_IF_ERROR(MakeStore());
   auto tables = device::Tables::Create(std::move(loading_), [](std::string_view) {
     return absl::StatusOr<std::unique_ptr<device::Sealer>>(std::make_unique<HostSealer>());
@@ -214,7 +222,7 @@ absl::Status HostedDevice::With(bandana_client client,
 absl::Status HostedDevice::Wake() {
   BANDANA_RETURN_IF_ERROR(Enter(true));
   const Device::Now now = Now();
-  Take(device_->Wake(now), true);
+  Take(InsideCore([&] { return device_->Wake(now); }), true);
   return absl::OkStatus();
 }
 

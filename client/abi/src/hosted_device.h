@@ -54,6 +54,8 @@ class HostedDevice {
   // Errors: FAILED_PRECONDITION called by a hook that must not, or not started.
   absl::Status Enter(bool started) const;
   device::Device::Now Now();
+  // All that the core draws there comes from the host.
+  device::Device::Result InsideCore(const std::function<device::Device::Result()>& step);
   void Step(const std::function<void()>& event);
   // `alarm_used`: the host has no alarm any more.
   void Take(device::Device::Result result, bool alarm_used);

@@ -4,9 +4,9 @@
 #include <cstdlib>
 
 #include "client/abi/include/bandana.h"
+#include "client/core/stand_in/entropy_bits.h"
 #include "common/base/check.h"
 #include "common/base/status.h"
-#include "common/random/bit_source.h"
 
 // Each as the hook of its name; structs are given by their address.
 #define BANDANA_IMPORT(name) __attribute__((import_module("bandana"), import_name(name)))
@@ -57,8 +57,8 @@ class ImportedBits final : public BitSource {
 
 }  // namespace
 
-// common/random/bit_source.h over the import.
-BitSource& SystemBits() {
+// client/core/stand_in/entropy_bits.h over the import.
+BitSource& EntropyBits() {
   static ImportedBits* const bits = new ImportedBits;
   return *bits;
 }
