@@ -8,8 +8,8 @@ namespace bandana::vectors {
 
 // The file's content.
 std::string Paths();
-// One random schedule as a path, seeded: crashes, lost and refused calls, failed commits, clock
-// steps, absent and repeated reactions.
+// One random schedule as a path, seeded: crashes, lost, late and refused calls, failed commits,
+// clock steps, absent and repeated reactions. tests/reference/judge.py reads them.
 std::string RandomPath(std::uint64_t seed);
 
 }  // namespace bandana::vectors

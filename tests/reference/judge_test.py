@@ -1,0 +1,48 @@
+"""The judge finds nothing in paths of the core, and every mutant: judge_test.py VECTORS MAKE_VECTORS SEED COUNT.
+
+Paths are those of the vectors and COUNT random schedules from SEED on. A mutant must be possible in a path at least, and found in
+each where it is.
+"""
+
+import copy
+import os
+import subprocess
+import sys
+import unittest
+
+import judge
+import mutants
+
+VECTORS, PROGRAM, SEED, COUNT = sys.argv[1:5]
+
+
+class JudgeTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        made = subprocess.run([PROGRAM, "schedules", SEED, COUNT], capture_output=True, text=True, check=True).stdout
+        cls.paths = judge.read(os.path.join(VECTORS, "paths.1.json")) + judge.parse(made)
+
+    def test_paths_of_the_core_break_no_rule(self):
+        self.assertGreaterEqual(len(self.paths), int(COUNT) + 20)
+        for path in self.paths:
+            self.assertEqual(judge.judge(path), [], path["name"])
+
+    def test_every_mutant_is_found_wherever_it_is_possible(self):
+        for name, change in mutants.MUTANTS.items():
+            rule, found, missed = int(name[1:3]), 0, []
+            for path in self.paths:
+                mutated = copy.deepcopy(path)
+                if change(mutated) is not True:
+                    continue
+                if rule in {broken for broken, _, _ in judge.judge(mutated)}:
+                    found += 1
+                else:
+                    missed.append(path["name"])
+            print(f"{name}: found in {found} paths of {found + len(missed)}")
+            with self.subTest(name):
+                self.assertEqual(missed, [])
+                self.assertGreater(found, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
