@@ -40,6 +40,23 @@ static void on_wake_hook(void* context, int64_t elapsed_ns) {
   Finish(env);
 }
 
+#ifdef BANDANA_SCRIPTED
+/* For tests alone: clocks and entropy are Java's. */
+static int64_t wall_now, elapsed_now;
+static jmethodID on_random;
+static int64_t Wall(void* context) {
+  (void)context;
+  return wall_now;
+}
+static int64_t Elapsed(void* context) {
+  (void)context;
+  return elapsed_now;
+}
+static int32_t Random(void* context, void* out, size_t size) {
+  JNIEnv* env = Env();
+  return (*env)->CallStaticIntMethod(env, native_class, on_random, (jlong)(intptr_t)context, (jlong)(intptr_t)out, (jlong)size);
+}
+#else
 static int64_t Nanoseconds(clockid_t clock) {
   struct timespec now;
   clock_gettime(clock, &now);
@@ -53,6 +70,7 @@ static int64_t Elapsed(void* context) {
   (void)context;
   return Nanoseconds(CLOCK_BOOTTIME);
 }
+#endif
 
 JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* loaded, void* reserved) {
   (void)reserved;
@@ -67,6 +85,9 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* loaded, void* reserved) {
   on_wake = (*env)->GetStaticMethodID(env, found, "onWake", "(JJ)V");
   on_mark = (*env)->GetStaticMethodID(env, found, "onMark", "(JJ)V");
   on_tell = (*env)->GetStaticMethodID(env, found, "onTell", "(JJ)V");
+#ifdef BANDANA_SCRIPTED
+  on_random = (*env)->GetStaticMethodID(env, found, "onRandom", "(JJJ)I");
+#endif
   return (*env)->ExceptionCheck(env) ? JNI_ERR : JNI_VERSION_1_8;
 }
 
@@ -93,6 +114,13 @@ JAVA(jlong, elapsed)(JNIEnv* env, jclass c) {
   (void)env, (void)c;
   return Elapsed(NULL);
 }
+#ifdef BANDANA_SCRIPTED
+JAVA(void, script)(JNIEnv* env, jclass c, jlong wall, jlong elapsed) {
+  (void)env, (void)c;
+  wall_now = wall;
+  elapsed_now = elapsed;
+}
+#endif
 /* The device's handle, or minus the code. */
 JAVA(jlong, deviceNew)(JNIEnv* env, jclass c, jlong context) {
   (void)env, (void)c;
@@ -101,6 +129,9 @@ JAVA(jlong, deviceNew)(JNIEnv* env, jclass c, jlong context) {
   hooks.context = P(void, context);
   hooks.call = on_call_hook;
   hooks.commit = on_commit_hook;
+#ifdef BANDANA_SCRIPTED
+  hooks.random = Random;
+#endif
   hooks.wall_ns = Wall;
   hooks.elapsed_ns = Elapsed;
   hooks.wake = on_wake_hook;

@@ -17,7 +17,7 @@ import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 
 /** The core behind its hooks: rows in a file or nowhere, calls over HTTP, one alarm, futures for results. Thread-safe. */
-final class Device {
+final class Device implements Native.Hooks {
   static final int STARTED = 1, CONNECTED = 2, SELECTED = 3, REFRESHED = 5, QUEUED = 6, DELIVERED = 7;
   static final int READ_SPENT = 9, READ_LEDGER = 10, READ_STREAMS = 11;
   private static final AtomicLong contexts = new AtomicLong();
@@ -144,7 +144,8 @@ final class Device {
   }
 
   /** Nobody knows what the rows are any more: the device ends. The lock is held. */
-  void fail(BandanaException why) {
+  @Override
+  public void fail(BandanaException why) {
     if (failed == null) {
       failed = why;
       Native.deviceFree(handle);
@@ -222,7 +223,8 @@ final class Device {
 
   // --- hooks: the lock is held -------------------------------------------------------------------
 
-  void onCall(Struct given) {
+  @Override
+  public void onCall(Struct given) {
     Caller.Call call = new Caller.Call();
     call.id = given.i64("id");
     call.path = given.cString("path");
@@ -260,7 +262,8 @@ final class Device {
     }
   }
 
-  void onCommit(Struct given) {
+  @Override
+  public void onCommit(Struct given) {
     long id = given.i64("id");
     if (rows == null) {
       Native.committed(handle, id, 0);
@@ -305,11 +308,13 @@ final class Device {
     }
   }
 
-  void onMark(Struct given) {
+  @Override
+  public void onMark(Struct given) {
     if (anchor != null) anchor.write(given);
   }
 
-  void onWake(long elapsed) {
+  @Override
+  public void onWake(long elapsed) {
     if (nextWake != null) nextWake.cancel(false);
     nextWake = null;
     if (elapsed >= 0) setAlarm(elapsed);
@@ -337,7 +342,8 @@ final class Device {
     }
   }
 
-  void onTell(Struct result) {
+  @Override
+  public void onTell(Struct result) {
     long tag = result.i64("tag");
     int kind = result.i32("kind"), code = result.i32("code");
     if (kind == DELIVERED) {

@@ -11,7 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** The functions of bandana.h. A pointer is a long; Memory and Struct lay structs out. */
 final class Native {
-  private static final Map<Long, Device> devices = new ConcurrentHashMap<>();
+  private static final Map<Long, Hooks> devices = new ConcurrentHashMap<>();
 
   static {
     load();
@@ -41,11 +41,26 @@ final class Native {
     }
   }
 
+  /** As bandana_hooks. */
+  interface Hooks {
+    void onCall(Struct call);
+
+    void onCommit(Struct commit);
+
+    void onMark(Struct mark);
+
+    void onTell(Struct result);
+
+    void onWake(long elapsed);
+
+    void fail(BandanaException why);
+  }
+
   static void check(int code) {
     if (code != 0) throw new BandanaException(BandanaException.Status.of(code), error());
   }
 
-  static void add(long context, Device device) {
+  static void add(long context, Hooks device) {
     devices.put(context, device);
   }
 
@@ -75,12 +90,26 @@ final class Native {
     hook(context, device -> device.onWake(elapsed));
   }
 
+  /** Of scripted libraries alone: the hooks that a test puts in the place of a device's. */
+  interface Script {
+    int random(long out, long size);
+  }
+
+  static Script script;
+
+  static int onRandom(long context, long out, long size) {
+    return script.random(out, size);
+  }
+
+  /** Of scripted libraries alone: what the clocks say from now on. */
+  static native void script(long wall, long elapsed);
+
   private interface Hook {
-    void run(Device device);
+    void run(Hooks device);
   }
 
   private static void hook(long context, Hook hook) {
-    Device device = devices.get(context);
+    Hooks device = devices.get(context);
     if (device == null) return;
     try {
       hook.run(device);
