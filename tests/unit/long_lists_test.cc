@@ -124,7 +124,7 @@ TEST_F(LongListsTest, PoliciesDrawLongLists) {
   std::vector<std::uint32_t> ids(response_.arm_ids().begin(), response_.arm_ids().end());
   ASSERT_EQ(ids.size(), 100);
   std::ranges::sort(ids);
-  EXPECT_EQ(std::ranges::unique(ids).size(), 0);
+  EXPECT_EQ(std::adjacent_find(ids.begin(), ids.end()), ids.end());
 }
 
 TEST_F(LongListsTest, SlotsStayAtSixteen) {

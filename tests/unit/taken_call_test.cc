@@ -51,7 +51,7 @@ class TakenCallTest : public ::testing::Test {
     return exchange;
   }
 
-  const Origin origin_;
+  const Origin origin_{};
   Lines log_;
   bandana::testing::CountingObserver observer_;
   bandana::testing::ScriptedHandlers handlers_;
