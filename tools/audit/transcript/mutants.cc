@@ -345,6 +345,29 @@ class CountsRewardsAsSelections final : public ForwardedHandlers {
   server::CallObserver& observer_;
 };
 
+// A policy's text is no function of the model alone: it says how many reports came.
+class TextCountsReports final : public ForwardedHandlers {
+ public:
+  using ForwardedHandlers::ForwardedHandlers;
+  absl::Status GetModel(const v1::GetModelRequest& request,
+                        v1::GetModelResponse& response) override {
+    const absl::Status status = ForwardedHandlers::GetModel(request, response);
+    if (reports_ > 0) absl::StrAppend(response.mutable_policy_text(), reports_);
+    return status;
+  }
+  void Report(const v1::ReportRequest& request, v1::ReportResponse& response,
+              server::Finish finish) override {
+    ++reports_;
+    ForwardedHandlers::Report(request, response, std::move(finish));
+  }
+
+ private:
+  int reports_ = 0;
+};
+
+std::unique_ptr<server::Handlers> TextsCountReports(server::Handlers& to, const ListenerOfMutant&) {
+  return std::make_unique<TextCountsReports>(to);
+}
 std::unique_ptr<server::Handlers> AllListenersRecord(server::Handlers& to,
                                                      const ListenerOfMutant&) {
   return std::make_unique<RecordsReports>(to);
@@ -442,6 +465,10 @@ std::vector<Mutant> MakeMutants() {
        .description = "server: an arm that a user was rewarded for is excluded",
        .seeds = 1680,
        .wrap = Wrap<ExcludesRewarded>},
+      {.name = "text-counts-reports",
+       .description = "server: the text of a policy counts calls of Report",
+       .seeds = 60,
+       .wrap_handlers = TextsCountReports},
       {.name = "calls-are-counted",
        .description = "server: metrics count calls of Report that must stay unnoticed",
        .seeds = 60,
