@@ -196,9 +196,9 @@ class Judge:
             self.opened(step, row)
         elif before is not None and before.state == OPEN and row.state == OPEN:
             self.changed(step, before, row)
-        if row.report and not (before is not None and before.report):
+        if row.state != OPEN and (before is None or before.state == OPEN):
             self.drew(step, before, row)
-        elif before is not None and before.report and row.report != before.report:
+        elif before is not None and before.state != OPEN and row.report != before.report and not token_came(before, row):
             self.breaks(29, "a drawn report was changed")
 
     def users_before(self):
@@ -364,7 +364,7 @@ class Judge:
             return self.breaks(self.refused_by or 3, "a call before a policy was agreed to")
         if self.stopped:
             self.breaks(33, "a call under another policy")
-        if self.agreed.hash not in (wire.one_of(request, 15), wire.one_of(request, 2)):
+        if any(one != self.agreed.hash for one in hashes(method, request)):
             self.breaks(3, "a call that names another policy")
         if method == "Select" and windowed and self.events_max:
             if self.debits(wire.one_of(request, 2))[0] + self.lost() >= self.events_max:
@@ -394,7 +394,8 @@ class Judge:
             if self.sent.setdefault(token, report) != report:
                 self.breaks(29, "other bytes for a decision that was sent")
             if row is None or row.report != report:
-                self.breaks(28, "a report that is not durable")
+                waiting = [one for one in durable if one.features and without_token(one.report) == without_token(report)]
+                self.breaks(42 if waiting else 28, "a report that is not durable")
             else:
                 order.append((self.due_of.get(row.number, row.due_at), row.number))
         if self.agreed.windowed and order != sorted(order):
@@ -406,7 +407,7 @@ class Judge:
             self.breaks(self.refused_by or 3, "connected to a policy that is refused")
         if what == "connected" and code == "OK" and len({paths.report_row(c).owner for c in self.rows.of("reports")}) > 1:
             self.breaks(7, "rows of a process that ended were not all taken over")
-        if what == "selected" and code == "OK" and self.agreed and self.agreed.windowed and step["do"] == "answer":
+        if what == "selected" and code == "OK" and self.agreed and self.agreed.windowed and step["do"] in ("answer", "select on device"):
             if not self.made_durable and rest[1] is not None and not self.is_deferred(step):
                 self.breaks(16, "the application got a decision that is not durable")
         if what == "queued" and code == "OK" and self.put_in_step and not self.made_durable:
@@ -416,6 +417,22 @@ class Judge:
         """Deferred decisions have no row before Activate."""
         asked = [one for one in self.path["steps"][:self.step] if one["do"].startswith("select")]
         return bool(asked) and any(one["do"] == "select deferred" for one in asked)
+
+
+def hashes(method, request):
+    """The policy's hash in a request, once per decision of a batch; none in readings."""
+    if method == "BatchSelect":
+        return [wire.one_of(select, 15) for select in wire.all_of(request, 1)]
+    return [wire.one_of(request, {"Select": 15, "Submit": 2}[method])] if method in ("Select", "Submit") else []
+
+
+def without_token(report):
+    return [wire.one_of(report, field, 0) for field in (2, 3, 4)]
+
+
+def token_came(before, row):
+    """A decision of the device got the token that it was fetched for."""
+    return before.features and not row.features and without_token(before.report) == without_token(row.report)
 
 
 def judge(path):

@@ -13,7 +13,8 @@ namespace {
 
 Files AllFiles() {
   Files files = ValueFiles();
-  files["paths.1.json"] = Paths();
+  files["paths.1.json"] = Paths1();
+  files["paths.2.json"] = Paths2();
   return files;
 }
 

@@ -136,7 +136,7 @@ PathHost::~PathHost() {
   SetSystemBits(nullptr);
 }
 
-void PathHost::Hook(std::vector<std::string> parts) { hooks_.push_back(List(parts)); }
+void PathHost::Hook(const std::vector<std::string>& parts) { hooks_.push_back(List(parts)); }
 
 device::ClientCore* PathHost::core() {
   return client_ && device_ != nullptr ? device_->Find(*client_) : nullptr;
@@ -259,6 +259,33 @@ void PathHost::SelectDeferred(const std::string& user) {
   });
 }
 
+void PathHost::SelectOnDevice(const std::string& user) {
+  Step("\"do\":\"select on device\",\"user\":" + Text(user), [&] {
+    Take(device_->Step(now_, [&] {
+      const std::vector<double> arms = {1, 0, 0, 1};
+      if (core() == nullptr) return;
+      core()->SelectOnDevice(user, Arms::Inline(arms), Ranks(1),
+                             [this](absl::StatusOr<Selection> selection) {
+                               Hook({Text("told"), Text("selected"), CodeOf(selection.status()),
+                                     selection.ok() ? std::to_string(selections_.size()) : "null"});
+                               if (selection.ok()) selections_.push_back(*std::move(selection));
+                             });
+    }));
+  });
+}
+
+void PathHost::RefreshPosterior(const std::string& user) {
+  Step("\"do\":\"refresh posterior\",\"user\":" + Text(user), [&] {
+    Take(device_->Step(now_, [&] {
+      if (core() == nullptr) return;
+      core()->RefreshPosterior(user, [this](absl::StatusOr<bool> changed) {
+        Hook({Text("told"), Text("refreshed"), CodeOf(changed.status()),
+              changed.value_or(false) ? "true" : "false"});
+      });
+    }));
+  });
+}
+
 void PathHost::Activate(int selection) {
   Step("\"do\":\"activate\",\"selection\":" + std::to_string(selection), [&] {
     Take(device_->Step(now_, [&] {
@@ -349,6 +376,24 @@ std::string PathHost::AnswerOf(const Device::Call& call) {
           response.add_reward_windows(0.25);
           response.add_reward_windows(0.75);
         }
+      }
+      return response.SerializeAsString();
+    }
+    case Method::kGetPosterior: {
+      v1::GetPosteriorResponse response;
+      response.set_version(1);
+      for (const double mean : {0.75, 0.25}) response.add_means(mean);
+      for (const double covariance : {0.5, 0.0, 0.25}) response.add_covariances(covariance);
+      response.add_alphas(1);
+      return response.SerializeAsString();
+    }
+    case Method::kBatchSelect: {
+      v1::BatchSelectRequest request;
+      request.ParseFromString(call.request);
+      v1::BatchSelectResponse response;
+      for (int i = request.decisions_size(); i > 0; --i) {
+        response.add_results()->mutable_selection()->set_token("token " +
+                                                               std::to_string(++next_token_));
       }
       return response.SerializeAsString();
     }

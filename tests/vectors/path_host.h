@@ -38,6 +38,8 @@ class PathHost {
   void Select(const std::string& user);
   void SelectSlots(const std::string& user, int slots);
   void SelectDeferred(const std::string& user);
+  void SelectOnDevice(const std::string& user);
+  void RefreshPosterior(const std::string& user);
   void Activate(int selection);
   void Report(int selection, std::optional<double> reward);
   void Begin();
@@ -80,7 +82,7 @@ class PathHost {
   void Step(const std::string& event, const std::function<void()>& run);
   void Take(device::Device::Result result);
   void OpenDevice(testing::MemoryRows::Content rows);
-  void Hook(std::vector<std::string> parts);
+  void Hook(const std::vector<std::string>& parts);
   std::string AnswerOf(const device::Device::Call& call);
   device::ClientCore* core();
 

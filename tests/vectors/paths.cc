@@ -248,9 +248,40 @@ void Closed(PathHost& host) {
   host.Answer();
 }
 
+// The arm that was shown leaves when the report is due, for its token; the token is durable before
+// the report goes out with it.
+void OnDevice(PathHost& host) {
+  Connected(host);
+  host.RefreshPosterior("ann");
+  host.Fail(absl::StatusCode::kUnimplemented);  // the model has no effects of arms
+  host.Answer();
+  host.SelectOnDevice("ann");
+  host.SelectOnDevice("ann");
+  host.Report(0, 1.0);
+  host.WakeWhenAsked();
+  host.WakeWhenAsked();
+  while (host.waits()) host.Answer();
+}
+void TokenOutlives(PathHost& host) {
+  Connected(host);
+  host.RefreshPosterior("ann");
+  host.Fail(absl::StatusCode::kUnimplemented);  // the model has no effects of arms
+  host.Answer();
+  host.SelectOnDevice("ann");
+  host.WakeWhenAsked();
+  host.Fail(absl::StatusCode::kUnavailable);
+  host.WakeWhenAsked();
+  host.Answer();  // the token; its report is on the way
+  host.Crash();
+  host.Connect();
+  host.Answer();
+  host.WakeWhenAsked();
+  host.Answer();
+}
+
 }  // namespace
 
-std::string Paths() {
+std::string Paths1() {
   constexpr auto kAtStart = ClientOptions::Leave::kAtStart;
   const std::vector<std::string> paths = {
       Play({.name = "a window with a reaction", .spec = Hybrid()}, InAWindow),
@@ -278,6 +309,15 @@ std::string Paths() {
       Play({.name = "a client that is closed", .spec = Windowed()}, Closed),
   };
   return File("paths", 1, {{"paths", paths}});
+}
+
+std::string Paths2() {
+  const std::vector<std::string> paths = {
+      Play({.name = "ranked on the device, in a window", .spec = Windowed()}, OnDevice),
+      Play({.name = "ranked on the device, reported at once", .spec = LocalSpec()}, OnDevice),
+      Play({.name = "a fetched token outlives the process", .spec = Windowed()}, TokenOutlives),
+  };
+  return File("paths", 2, {{"paths", paths}});
 }
 
 std::string RandomPath(std::uint64_t seed) {
