@@ -55,7 +55,10 @@ class HostedDevice::HookBits final : public BitSource {
  public:
   HookBits(const bandana_hooks& hooks, bool& inside) : hooks_(hooks), inside_(inside) {}
 
+  void Close() { closed_ = true; }
+
   absl::Status Fill(std::span<std::byte> out) override {
+    if (closed_) return Unavailable("entropy: the device was freed");
     if (hooks_.random == nullptr) return EntropyBits().Fill(out);
     inside_ = true;
     const std::int32_t failed = hooks_.random(hooks_.context, out.data(), out.size());
@@ -68,6 +71,7 @@ class HostedDevice::HookBits final : public BitSource {
  private:
   const bandana_hooks& hooks_;
   bool& inside_;
+  bool closed_ = false;
 };
 
 HostedDevice::HostedDevice(const bandana_hooks& hooks)
@@ -78,7 +82,12 @@ HostedDevice::HostedDevice(const bandana_hooks& hooks)
       })),
       rows_(loading_.get()) {}
 
-HostedDevice::~HostedDevice() = default;
+// Calls that end with it ask the host for nothing.
+HostedDevice::~HostedDevice() {
+  bits_->Close();
+  const EntropyScope entropy(bits_.get());
+  device_.reset();
+}
 
 absl::Status HostedDevice::Enter(bool started) const {
   if (inside_) {
