@@ -1,6 +1,7 @@
 # The device in every language: the steps of random schedules, over each host's own store, and the hook calls compared.
 bandana_executable(NAME make_schedules NO_INSTALL SRCS conformance/make_schedules.cc conformance/schedule_host.cc
   DEPS bandana::shared bandana::fake_recommender bandana::design bandana::test_support)
+bandana_executable(NAME replay_schedules NO_INSTALL SRCS conformance/replay.cc conformance/schedule_host.cc DEPS bandana::shared bandana::base)
 set(conformance_hosts ${PROJECT_BINARY_DIR}/python)
 if(TARGET bandana_jni_scripted)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/scripted)
@@ -14,8 +15,12 @@ endif()
 if(NOT BANDANA_SANITIZE)
   foreach(size 40 1000)
     add_test(NAME conformance_${size}_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/conformance/conformance_test.py
-      $<TARGET_FILE:make_schedules> ${size} 1 ${conformance_hosts})
+      $<TARGET_FILE:make_schedules> ${size} 1 ${conformance_hosts} --native $<TARGET_FILE:replay_schedules>)
     set_tests_properties(conformance_${size}_test PROPERTIES LABELS golden TIMEOUT 600)
   endforeach()
   set_tests_properties(conformance_1000_test PROPERTIES LABELS "golden;slow")
+  get_property(standalone GLOBAL PROPERTY bandana_standalone_library)
+  add_test(NAME conformance_aarch64_test COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/conformance/other_processor.sh ${PROJECT_SOURCE_DIR}
+    ${PROJECT_BINARY_DIR}/generated ${PROJECT_BINARY_DIR}/aarch64 $<TARGET_FILE:make_schedules> 1000 1 ${standalone})
+  set_tests_properties(conformance_aarch64_test PROPERTIES LABELS "golden;slow" TIMEOUT 1200 SKIP_RETURN_CODE 77)
 endif()

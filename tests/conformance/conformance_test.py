@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes schedules, and runs them in every language.
 
-Usage: conformance_test.py MAKE_SCHEDULES N SEED PYTHON_PACKAGE [--java JAR SCRIPTED_LIBRARIES] [--node MODULE].
+Usage: conformance_test.py MAKE_SCHEDULES N SEED PYTHON_PACKAGE [--java JAR SCRIPTED_LIBRARIES] [--node MODULE CLIENT_JS] [--native REPLAY].
 """
 
 import argparse
@@ -17,7 +17,8 @@ parser.add_argument("n")
 parser.add_argument("seed")
 parser.add_argument("package")
 parser.add_argument("--java", nargs=2)
-parser.add_argument("--node", nargs="+")
+parser.add_argument("--node", nargs=2)
+parser.add_argument("--native")
 args = parser.parse_args()
 failed = 0
 with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
@@ -32,4 +33,6 @@ with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") els
         failed += subprocess.run(java, check=False).returncode
     if args.node:
         failed += subprocess.run(["node", f"{HERE}/replay.mjs", *args.node, schedules], check=False).returncode
+    if args.native:
+        failed += subprocess.run([args.native, schedules], check=False).returncode
 sys.exit(1 if failed else 0)

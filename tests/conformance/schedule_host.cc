@@ -27,6 +27,8 @@ std::string CellText(const bandana_cell& cell) {
   }
 }
 
+}  // namespace
+
 std::string Unhex(std::string_view hex) {
   std::string bytes;
   for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
@@ -34,8 +36,6 @@ std::string Unhex(std::string_view hex) {
   }
   return bytes;
 }
-
-}  // namespace
 
 ScheduleHost::~ScheduleHost() {
   if (device_ != 0) bandana_device_free(device_);

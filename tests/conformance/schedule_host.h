@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct Step {
   std::uint64_t bits = 0;   // of a reward or an epsilon
   std::vector<std::pair<std::string, std::string>> headers;
 };
+
+// Bytes of hexadecimal digits.
+std::string Unhex(std::string_view hex);
 
 class ScheduleHost {
  public:
