@@ -193,7 +193,7 @@ enum bandana_result_kind {
   BANDANA_ACTIVATED = 4,
   BANDANA_REFRESHED = 5, /* value: 1 where it changed */
   BANDANA_QUEUED = 6,    /* a report is durable, or refused */
-  BANDANA_DELIVERED = 7, /* value: bandana_delivery; after BANDANA_QUEUED, or never */
+  BANDANA_DELIVERED = 7, /* value: bandana_delivery; or never */
   BANDANA_FLUSHED = 8,
   BANDANA_READ_SPENT = 9,
   BANDANA_READ_LEDGER = 10,
