@@ -122,7 +122,7 @@ PARTS = {
     "common/mechanisms/counters", "common/mechanisms/joint", "common/mechanisms/sparse",
     "client/abi/include", "client/abi/src", "client/abi/wasm", "client/core/delivery", "client/core/selection", "client/src/base", "client/src/store",
     "client/core/stand_in", "client/core/stand_in/absl/status", "client/core/stand_in/absl/strings", "client/core/stand_in/absl/time",
-    "client/include/bandana", "examples/quickstart", "examples/shop",
+    "client/include/bandana", "examples/c", "examples/quickstart", "examples/shop",
     "tools/audit/transcript",
     "research/lab/fliphat", "research/lab/neurips18", "research/lab/neurips20", "research/lab/recsys20", "research/lab/recsys22",
 }
