@@ -12,6 +12,11 @@ endif()
 if(TARGET bandana_wasm AND NODE AND EXISTS ${PROJECT_SOURCE_DIR}/client/js/src/layout.js)
   list(APPEND conformance_hosts --node ${BANDANA_WASM} ${PROJECT_SOURCE_DIR}/client/js/src)
 endif()
+if(TARGET bandana_wasm AND NOT BANDANA_SANITIZE)
+  add_test(NAME web_page_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/web_page_test.py
+    $<TARGET_FILE:bandana-server> ${PROJECT_SOURCE_DIR} ${BANDANA_WASM})
+  set_tests_properties(web_page_test PROPERTIES LABELS "integration;slow" TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
 if(NOT BANDANA_SANITIZE)
   foreach(size 40 1000)
     add_test(NAME conformance_${size}_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/conformance/conformance_test.py
