@@ -288,6 +288,7 @@ TEST_F(AbiTest, AnswersThatAreNoGrpcWebFail) {
       {200, WebBody("a", "grpc-status: many\r\n"), {}, BANDANA_UNKNOWN},
       {200, WebBody("a", "grpc-status: 99\r\n"), {}, BANDANA_UNKNOWN},
       {200, "", {{"GRPC-Status", "5"}, {"grpc-message", "no"}}, BANDANA_NOT_FOUND},
+      {500, "", {{"grpc-status", "00"}}, BANDANA_UNKNOWN},
       {401, "", {}, BANDANA_UNAUTHENTICATED},
       {404, "<html>", {}, BANDANA_UNIMPLEMENTED},
       {500, WebBody("a"), {}, BANDANA_UNKNOWN},

@@ -168,7 +168,7 @@ WebAnswer ReadWebAnswer(std::int32_t http_status, const Headers& headers, std::s
   if (http_status == 0) return Failed(Unavailable("no answer from the server"));
   if (http_status == -1) return Failed(absl::DeadlineExceededError("no answer in time"));
   const auto status = Find(headers, kStatus);
-  if (status && *status != "0") return {AnswerOf(headers), {}};
+  if (status && IntegerOf(*status) != 0) return {AnswerOf(headers), {}};
   if (http_status != 200) {
     return Failed(absl::Status(CodeOfHttp(http_status),
                                absl::StrCat("the server answered with HTTP ", http_status)));
