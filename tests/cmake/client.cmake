@@ -67,6 +67,11 @@ bandana_test(NAME quickstart_test SRCS integration/quickstart_test.cc
 add_dependencies(quickstart_test quickstart)
 target_compile_definitions(quickstart_test PRIVATE QUICKSTART_PROGRAM="$<TARGET_FILE:quickstart>"
   QUICKSTART_CONFIG="${PROJECT_SOURCE_DIR}/examples/quickstart/server.textproto")
+if(NOT BANDANA_SANITIZE)
+  add_test(NAME sdk_before_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/sdk_before_test.py
+    $<TARGET_FILE:bandana-server> $<TARGET_FILE:quickstart> ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/sdk_before)
+  set_tests_properties(sdk_before_test PROPERTIES LABELS "integration;slow" TIMEOUT 1800 SKIP_RETURN_CODE 77)
+endif()
 
 bandana_test(NAME policy_text_test SRCS unit/policy_text_test.cc
   DEPS bandana::fake_recommender bandana::design bandana::test_support absl::strings)
