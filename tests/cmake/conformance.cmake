@@ -3,7 +3,7 @@ bandana_executable(NAME make_schedules NO_INSTALL SRCS conformance/make_schedule
   DEPS bandana::shared bandana::fake_recommender bandana::design bandana::test_support)
 bandana_executable(NAME replay_schedules NO_INSTALL SRCS conformance/replay.cc conformance/schedule_host.cc DEPS bandana::shared bandana::base)
 set(conformance_hosts ${PROJECT_BINARY_DIR}/python)
-if(TARGET bandana_jni_scripted)
+if(TARGET bandana_jni_scripted AND NOT BANDANA_SANITIZE)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/scripted)
   file(CREATE_LINK ${PROJECT_BINARY_DIR}/lib/libbandana.so.0 ${PROJECT_BINARY_DIR}/scripted/libbandana.so.0 SYMBOLIC)
   add_custom_target(bandana_scripted_of_tests ALL DEPENDS bandana_jni_scripted)
