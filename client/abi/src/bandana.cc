@@ -188,6 +188,7 @@ absl::Status RowDigest(std::int32_t number, const bandana_cell* cells, std::size
   BANDANA_ASSIGN_OR_RETURN(const device::Record record, RecordOf(table, cells, count));
   if (out == nullptr) return InvalidArgument("out must not be null");
   const std::string digest = device::RowDigestOf(table, record);
+  // Bytes, and no text. NOLINTNEXTLINE(bugprone-not-null-terminated-result)
   std::memcpy(out, digest.data(), digest.size());
   return absl::OkStatus();
 }

@@ -2,9 +2,11 @@
 // a demangler of 60 KB. Only operator new throws here, out of memory.
 #include <cstdlib>
 
-namespace __gnu_cxx {  // NOLINT(cert-dcl58-cpp): the library's own name for it
+// NOLINTBEGIN(cert-dcl58-cpp,bugprone-reserved-identifier): the library's own names for it
+namespace __gnu_cxx {
 
 void __verbose_terminate_handler();
 void __verbose_terminate_handler() { std::abort(); }
 
 }  // namespace __gnu_cxx
+// NOLINTEND(cert-dcl58-cpp,bugprone-reserved-identifier)

@@ -20,12 +20,14 @@ class [[nodiscard]] StatusOr {
   StatusOr(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     if (status_.ok()) std::abort();
   }
+  // NOLINTBEGIN(bugprone-forwarding-reference-overload): constrained
   template <typename U = T>
   requires(std::is_constructible_v<T, U&&>&& std::is_convertible_v<U&&, T> &&
            !std::is_same_v<std::remove_cvref_t<U>, StatusOr> &&
            !std::is_same_v<std::remove_cvref_t<U>, Status>)
       StatusOr(U&& value)  // NOLINT(google-explicit-constructor)
       : value_(std::in_place, std::forward<U>(value)) {}
+  // NOLINTEND(bugprone-forwarding-reference-overload)
   template <typename U>
   requires(!std::is_same_v<T, U> && std::is_convertible_v<U, T> &&
            !std::is_convertible_v<StatusOr<U>, T>)

@@ -27,9 +27,9 @@ inline void AppendPiece(std::string& out, double value) {
   double rest = std::fabs(value);
   if (rest > std::numeric_limits<double>::max()) return AppendPiece(out, "inf");
   if (rest == 0) return AppendPiece(out, "0");
-  int exponent = 0;  // of the first digit
-  for (; rest >= 1e6; rest /= 10) ++exponent;
-  for (; rest < 1e5; rest *= 10) --exponent;
+  int exponent = 0;                            // of the first digit
+  for (; rest >= 1e6; rest /= 10) ++exponent;  // NOLINT(cert-flp30-c)
+  for (; rest < 1e5; rest *= 10) --exponent;   // NOLINT(cert-flp30-c)
   auto digits = static_cast<std::uint32_t>(std::nearbyint(rest));
   exponent += 5;
   if (digits == 1'000'000) {

@@ -47,7 +47,7 @@ class Duration {
     if (a.infinite()) return b < 0 ? -a : a;
     return OfNanos(a.nanos_ / b);
   }
-  friend constexpr auto operator<=>(const Duration&, const Duration&) = default;
+  friend constexpr auto operator<=>(const Duration&, const Duration&) = default;  // NOLINT
 
  private:
   static constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
@@ -181,7 +181,7 @@ class Time {
   friend constexpr Time operator+(Duration a, Time b) { return b += a; }
   friend constexpr Time operator-(Time a, Duration b) { return a -= b; }
   friend constexpr Duration operator-(Time a, Time b) { return a.since_epoch_ - b.since_epoch_; }
-  friend constexpr auto operator<=>(const Time&, const Time&) = default;
+  friend constexpr auto operator<=>(const Time&, const Time&) = default;  // NOLINT
 
  private:
   Duration since_epoch_;
