@@ -208,7 +208,10 @@ static void on_commit(void* context, const bandana_commit* commit) {
   host* const self = context;
   int32_t failed = sqlite3_exec(self->rows, "BEGIN IMMEDIATE", NULL, NULL, NULL);
   for (size_t i = 0; i < commit->count && !failed; ++i) failed = put_row(self, &commit->changes[i]);
-  if (!failed) failed = sqlite3_exec(self->rows, "COMMIT", NULL, NULL, NULL);
+  if (!failed && sqlite3_exec(self->rows, "COMMIT", NULL, NULL, NULL) != SQLITE_OK) {
+    bandana_device_free(self->device); /* nobody knows what is on the disk */
+    return;
+  }
   if (failed) sqlite3_exec(self->rows, "ROLLBACK", NULL, NULL, NULL);
   bandana_committed(self->device, commit->id, failed ? BANDANA_UNAVAILABLE : BANDANA_OK);
 }
@@ -322,6 +325,9 @@ static host* failed(host* self, const char* what) {
   return NULL;
 }
 
+/* This process was refused the store: what it does next must not tell when the other one ended. */
+static int waited = 0;
+
 host* host_open(const char* path, const char* address) {
   host* const self = calloc(1, sizeof *self);
   if (self == NULL) return NULL;
@@ -352,6 +358,7 @@ host* host_open(const char* path, const char* address) {
                    "CREATE TABLE IF NOT EXISTS rows(name BLOB PRIMARY KEY, cells BLOB NOT NULL) "
                    "STRICT, WITHOUT ROWID; COMMIT",
                    NULL, NULL, NULL) != SQLITE_OK) {
+    waited = sqlite3_errcode(self->rows) == SQLITE_BUSY;
     return failed(self, sqlite3_errmsg(self->rows));
   }
   const bandana_hooks hooks = {sizeof hooks, self,       on_call, on_commit, NULL,
@@ -359,7 +366,8 @@ host* host_open(const char* path, const char* address) {
   bandana_mark mark;
   const int seen = read_whole(self->mark_path, &mark, sizeof mark);
   errno = 0;
-  const bandana_start_of start = {.size = sizeof start, .durable = 1, .seen = seen ? &mark : NULL};
+  const bandana_start_of start = {
+      .size = sizeof start, .durable = 1, .taken_over = waited, .seen = seen ? &mark : NULL};
   if (bandana_device_new(&hooks, &self->device) != BANDANA_OK || !load_rows(self) ||
       bandana_start(self->device, &start, 1) != BANDANA_OK) {
     return failed(self, "the rows are not sound");

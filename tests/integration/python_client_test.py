@@ -179,6 +179,24 @@ class PythonTest(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", code, PACKAGE, self.path], check=True, capture_output=True, text=True)
         self.assertIn("owned by another process", done.stdout)
 
+    def test_a_process_that_waited_for_the_file_is_not_noticed(self):
+        """It knows the model without asking: what it does first must not tell when the other one ended."""
+        nobody = f"http://127.0.0.1:{processes.free_port()}"
+        options = bandana.Options(connect_timeout=0.3)
+
+        def connect(url):
+            with bandana.Client(url, "window", store=self.path, leave=bandana.Leave.AT_START, options=options):
+                pass
+
+        connect(self.url)
+        with self.assertRaises(bandana.Unavailable):
+            connect(nobody)
+        with bandana.Store(self.path), self.assertRaises(bandana.Unavailable):
+            bandana.Store(self.path)
+        connect(nobody)
+        with self.assertRaises(bandana.Unavailable):
+            connect(nobody)
+
     def test_the_file_is_the_cpp_sdks(self):
         with tempfile.TemporaryDirectory() as folder, processes.Children() as children:
             server = sdk_server.start(SERVER, folder, children, QUICK)

@@ -155,6 +155,25 @@ public final class ClientTest {
     }
   }
 
+  private static void connect(String url, String path) {
+    try (Store store = Store.open(path);
+        Client client = new Client(url, "window", store, new Options().atStart(true).connectTimeoutMs(300))) {
+      check(client.model().local, "");
+    }
+  }
+
+  // It knows the model without asking: what it does first must not tell when the other one ended.
+  static void aProcessThatWaitedForTheFileIsNotNoticed() throws Exception {
+    String path = path(), nobody = "http://127.0.0.1:1";
+    connect(url, path);
+    refused(Status.UNAVAILABLE, "", () -> connect(nobody, path));
+    try (Store store = Store.open(path)) {
+      refused(Status.UNAVAILABLE, "owned by another Store", () -> Store.open(path));
+    }
+    connect(nobody, path);
+    refused(Status.UNAVAILABLE, "", () -> connect(nobody, path));
+  }
+
   private static void selectAndEnd(String path) {
     Client client = client("long", Store.open(path));
     for (int i = 0; i < 3; ++i) client.report(client.select("eve", ROWS), 1);

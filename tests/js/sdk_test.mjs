@@ -188,6 +188,34 @@ test("a file is private, has one owner, and is refused when it was changed", asy
   await assert.rejects(start(), refusal("DATA_LOSS", /another store than the host's mark/));
 });
 
+test("a process that waited for the file is not noticed, and at starts no connection is kept", async () => {
+  const file = storeFile();
+  const headers = [];
+  const proxy = http.createServer((request, response) => {
+    headers.push(request.headers.connection);
+    const sent = http.request(`${url}${request.url}`, { method: "POST", headers: { ...request.headers, host: new URL(url).host } }, (answer) => {
+      response.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(sent);
+  });
+  await new Promise((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  const there = `http://127.0.0.1:${proxy.address().port}`;
+  const connectAt = async (address, leave) => (await connect({ url: address, model: "window", store: fileStore(file), policy: POLICY, leave, connectTimeoutMs: 300 })).close();
+  await connectAt(there, "at_start");
+  assert.deepStrictEqual(headers, ["close"]);
+  await connectAt(there, "when_due");
+  assert.deepStrictEqual(headers.slice(1), ["keep-alive"]);
+  proxy.close();
+  proxy.closeAllConnections();
+  await assert.rejects(connectAt(there, "at_start"), refusal("UNAVAILABLE", /./));
+  fs.writeFileSync(`${path.resolve(file)}.lock`, String(process.ppid));
+  await assert.rejects(connectAt(there, "at_start"), refusal("UNAVAILABLE", /is open in process/));
+  fs.rmSync(`${path.resolve(file)}.lock`);
+  await connectAt(there, "at_start"); // it knows the model without asking
+  await assert.rejects(connectAt(there, "at_start"), refusal("UNAVAILABLE", /./));
+});
+
 test("an older copy of the file is noticed and charged", async () => {
   const file = storeFile();
   const start = () => connect({ url, model: "window", store: fileStore(file), policy: POLICY, leave: "when_due" });

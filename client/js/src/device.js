@@ -219,6 +219,7 @@ export class Device {
   onCall(at) {
     const call = this.memory.read("call", at);
     const headers = Object.fromEntries(this.memory.array("header", call.headers).map(({ name, value }) => [this.memory.literal(name), this.memory.literal(value)]));
+    if (call.keep_connection === 0) headers.connection = "close"; // in Node; a browser leaves the header out, and does as it likes
     const made = { path: this.memory.literal(call.path), headers, body: this.memory.copy(call.body.data, call.body.size), deadline: Number(call.deadline_ms) };
     this.request(this.memory.text(call.target), made).then((answer) => this.answer(call.id, answer));
   }

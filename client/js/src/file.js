@@ -11,6 +11,7 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const owned = new Set(); // of this process
+const refused = new Set(); // to this process, since it had them last
 
 function syncFolder(file) {
   const folder = fs.openSync(path.dirname(file), "r");
@@ -174,8 +175,11 @@ export function fileStore(file, { key } = {}) {
       let name;
       try {
         name = lock(path.resolve(file));
-        return new FileStore(path.resolve(file), keyFor(path.resolve(file), key), name);
+        const store = new FileStore(path.resolve(file), keyFor(path.resolve(file), key), name);
+        store.takenOver = refused.delete(path.resolve(file));
+        return store;
       } catch (error) {
+        if (!name) refused.add(path.resolve(file));
         if (name) {
           owned.delete(name);
           fs.rmSync(name, { force: true });

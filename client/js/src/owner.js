@@ -45,7 +45,7 @@ async function makeOwner(shared, takenOver) {
   try {
     const rows = await store.rows();
     const device = new Device(await shared.module, store, (target) => ({ url: target, token: shared.tokens.get(target) }));
-    await device.start(rows, { mark: store.mark, takenOver });
+    await device.start(rows, { mark: store.mark, takenOver: takenOver || store.takenOver === true });
     return { owner: new Owner(device), close: () => (device.free(), store.close()) };
   } catch (error) {
     store.close();

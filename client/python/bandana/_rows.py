@@ -150,9 +150,11 @@ class Rows:
             self._open(key)
         except BaseException as why:
             self.close()
-            if isinstance(why, sqlite3.OperationalError) and "locked" in str(why):
+            locked = isinstance(why, sqlite3.OperationalError) and "locked" in str(why)
+            if locked or isinstance(why, Unavailable):
                 with _claims_lock:
                     _refused.add(path)
+            if locked:
                 raise Unavailable(f"device store: {path} is owned by another process") from why
             if isinstance(why, sqlite3.DatabaseError):
                 raise DataLoss(f"device store: {path}: {why}") from why

@@ -106,7 +106,7 @@ final class Device implements Native.Hooks {
       if (!any[0] && anchor.position() > 0) {
         throw dataLoss(path + " is gone, and with it the ledger: restore it, or remove " + path + ".anchor to begin anew");
       }
-      start.set("durable", 1);
+      start.set("durable", 1).set("taken_over", rows.takenOver() ? 1 : 0);
       if (any[0] && anchor.exists()) {
         Struct seen = memory.sized("mark");
         anchor.fill(seen);

@@ -40,6 +40,7 @@ final class FileRows {
   private static final byte[] KEY_CHECK = "bandana device store".getBytes(java.nio.charset.StandardCharsets.ISO_8859_1);
   private static final int KEY_BYTES = 32, NONCE_BYTES = 12, TAG_BITS = 128;
   private static final long SLACK = 1 << 16;
+  private static final Set<Path> refused = java.util.concurrent.ConcurrentHashMap.newKeySet();
 
   /** One change: a table, a key and, unless it is erased, all cells. */
   static final class Change {
@@ -67,6 +68,7 @@ final class FileRows {
   private long number;
   private long whole; // bytes that the rows alone take
   private boolean broken;
+  private boolean takenOver; // this process was refused the file since it had it last
   private boolean oldBytes; // something private was erased since the file was written anew
 
   FileRows(Path path, byte[] given, int[] keys) {
@@ -102,7 +104,11 @@ final class FileRows {
     } catch (OverlappingFileLockException why) {
       lock = null;
     }
-    if (lock == null) throw unavailable(path + " is owned by another Store");
+    if (lock == null) {
+      refused.add(path.toAbsolutePath());
+      throw unavailable(path + " is owned by another Store");
+    }
+    takenOver = refused.remove(path.toAbsolutePath());
   }
 
   private byte[] ownKey(boolean fresh) throws IOException {
@@ -322,6 +328,10 @@ final class FileRows {
         throw dataLoss("a row is damaged");
       }
     }
+  }
+
+  boolean takenOver() {
+    return takenOver;
   }
 
   boolean broken() {
