@@ -252,6 +252,7 @@ public final class ClientTest {
       Client client = raw("raw");
       refused(Status.INVALID_ARGUMENT, "arms.features", () -> client.select("kim", Arms.inline(new double[] {1})));
       refused(Status.INVALID_ARGUMENT, "as many numbers", () -> Arms.inline(new double[] {1}, new double[] {1, 2}));
+      refused(Status.NOT_FOUND, "names[0]: the model's catalogue has no arm \"????\"", () -> client.select("kim", Arms.catalogue(List.of("\ud83c\udf4c"))));
       refused(Status.INVALID_ARGUMENT, "top_k", () -> client.select("kim", ROWS, 1000, 0));
       refused(Status.INVALID_ARGUMENT, "", () -> client.reportAsync(new byte[] {1, 2}, 1, -1, null).join());
       Client window = client("window", store);

@@ -3,6 +3,7 @@
  * long. Threads: Java enters a device by one at a time; hooks run on that thread. */
 #include <bandana.h>
 #include <jni.h>
+#include <string.h>
 #include <time.h>
 
 static JavaVM* vm;
@@ -102,9 +103,20 @@ JAVA(jobject, view)(JNIEnv* env, jclass c, jlong at, jlong size) {
   (void)c;
   return (*env)->NewDirectByteBuffer(env, P(void, at), size);
 }
-JAVA(jstring, error)(JNIEnv* env, jclass c) {
+/* Text that ends with a zero, as bytes: it may quote what is no text of Java's. */
+static jbyteArray BytesOf(JNIEnv* env, const char* text) {
+  const jsize size = (jsize)strlen(text);
+  const jbyteArray bytes = (*env)->NewByteArray(env, size);
+  if (bytes != NULL) (*env)->SetByteArrayRegion(env, bytes, 0, size, (const jbyte*)text);
+  return bytes;
+}
+JAVA(jbyteArray, text)(JNIEnv* env, jclass c, jlong at) {
   (void)c;
-  return (*env)->NewStringUTF(env, bandana_error());
+  return BytesOf(env, P(const char, at));
+}
+JAVA(jbyteArray, errorText)(JNIEnv* env, jclass c) {
+  (void)c;
+  return BytesOf(env, bandana_error());
 }
 JAVA(jstring, version)(JNIEnv* env, jclass c) {
   (void)c;

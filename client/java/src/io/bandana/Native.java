@@ -3,6 +3,7 @@ package io.bandana;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -122,7 +123,14 @@ final class Native {
 
   static native ByteBuffer view(long at, long size);
 
-  static native String error();
+  static String error() {
+    return new String(errorText(), StandardCharsets.UTF_8);
+  }
+
+  static native byte[] errorText();
+
+  /** Text that ends with a zero. */
+  static native byte[] text(long at);
 
   static native String version();
 

@@ -123,18 +123,9 @@ final class Struct {
     return new String(bytes(field), StandardCharsets.UTF_8);
   }
 
-  /** Zero-terminated, short. */
+  /** Text that ends with a zero. */
   String cString(String field) {
-    return cStringAt(i64(field));
-  }
-
-  static String cStringAt(long address) {
-    StringBuilder out = new StringBuilder();
-    for (long at = address; ; ++at) {
-      byte next = view(at, 1).get(0);
-      if (next == 0) return out.toString();
-      out.append((char) next);
-    }
+    return new String(Native.text(i64(field)), StandardCharsets.UTF_8);
   }
 
   static byte[] bytesAt(long address, long size) {
@@ -150,9 +141,5 @@ final class Struct {
 
   double number(String field, long i) {
     return view(i64(field) + 8 * i, 8).getDouble(0);
-  }
-
-  long pointer(String field, long i) {
-    return view(i64(field) + 8 * i, 8).getLong(0);
   }
 }
