@@ -6,7 +6,7 @@ FROM ${BASE} AS runtime
 # The libraries of the packages that `./dev setup` builds with.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends libgrpc++1.51 libprotobuf32 libsqlite3-0 libpq5 libssl3 \
-      libprometheus-cpp-core1.0 libspdlog1.10 libabsl20220623 libopenblas0-pthread liblapacke \
+      libprometheus-cpp-core1.0 libspdlog1.10 libabsl20220623 libopenblas0-pthread liblapacke libsimdjson14 \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old /var/log/* \
  && useradd --uid 10001 --user-group --no-create-home --home-dir /data --shell /usr/sbin/nologin bandana \
  && install -d -o bandana -g bandana -m 0700 /data

@@ -5,6 +5,7 @@ find_package(SQLite3 3.40 REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 include(cmake/blas.cmake)
 find_package(nlohmann_json 3.11 REQUIRED)
+find_package(simdjson 3.0 REQUIRED)
 find_package(Boost 1.74 REQUIRED)  # headers alone: Beast, Asio
 find_package(absl REQUIRED)
 find_package(Protobuf 3.21 REQUIRED)

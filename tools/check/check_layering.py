@@ -30,6 +30,8 @@ ALLOWED = {
     "common/accounting": ["common/base"],
     "common/mechanisms": ["common/base", "common/random", "common/accounting"],
     "common/features": ["common/base"],
+    # Decisions as logs keep them.
+    "common/decisions": ["common/base", "common/json", "common/mechanisms"],
     # A posterior and arms -> a ranking, on both sides.
     "common/ranking": ["common/base", "common/linalg"],
     # A model's policy and its mechanism, on both sides.

@@ -1,0 +1,244 @@
+#include <string>
+#include <vector>
+
+#include "common/decisions/jsonl_reader.h"
+#include "common/decisions/jsonl_writer.h"
+#include "tests/support/decision_text.h"
+#include "tests/support/status_matchers.h"
+
+namespace bandana::testing {
+namespace {
+
+constexpr char kLine[] =
+    R"({"v":1,"decision":"d1","slot":0,"time":"2026-11-27T03:04:05.25Z","epoch":2,"version":7,)"
+    R"("offered":2,"arms":[4,9],"p":[0.25,0.75],"chosen":1,"reward":0.5})";
+
+struct Outcome {
+  std::vector<LoggedDecision> decisions;
+  std::vector<DecisionFault> faults;
+};
+
+Outcome ReadAll(const std::string& text, std::size_t piece = 1 << 16) {
+  JsonlReader reader(BytesOf(text, piece));
+  Outcome outcome;
+  LoggedDecision decision;
+  for (;;) {
+    DecisionFault fault;
+    const auto next = reader.Read(decision, fault);
+    if (!next.ok() || *next == JsonlReader::Next::kEnd) return outcome;
+    if (*next == JsonlReader::Next::kDecision) outcome.decisions.push_back(decision);
+    if (*next == JsonlReader::Next::kFault) outcome.faults.push_back(fault);
+  }
+}
+
+// kLine with `from` replaced.
+std::string Changed(const std::string& from, const std::string& to) {
+  std::string line = kLine;
+  line.replace(line.find(from), from.size(), to);
+  return line + "\n";
+}
+
+std::string MessageOf(const std::string& text) {
+  const Outcome outcome = ReadAll(text);
+  return outcome.faults.empty() ? "" : outcome.faults[0].message;
+}
+
+LoggedDecision Full() {
+  LoggedDecision decision;
+  decision.id = "00ff";
+  decision.time = absl::FromUnixNanos(1'700'000'000'123'456'789);
+  decision.instance = "ab";
+  decision.epoch = 3;
+  decision.version = 1ull << 63;
+  decision.user = "u\"1\n\xC3\xA9";
+  decision.context = R"({"hour":[1,{"a":null}]})";
+  decision.range = {-1, 2.5};
+  LoggedSlot slot;
+  slot.offered = 5;
+  slot.names = {"news", "a\\b"};
+  slot.x = {0.1, -2e-300, 3, 4};
+  slot.p = {1.0 / 3, 0.1};
+  slot.chosen_p = slot.p[1];
+  slot.q = {0.1234567, -1};
+  slot.chosen = 1;
+  slot.state = RewardState::kKnown;
+  slot.reward = 0.1 + 0.2;
+  slot.released = ReleaseLaw{2, -1.5, 3.5, true};
+  decision.slots = {slot, slot};
+  decision.slots[1].names.clear();
+  decision.slots[1].ids = {7, 4294967295u};
+  decision.slots[1].released.reset();
+  decision.slots[1].state = RewardState::kUnreported;
+  decision.slots[1].reward = 0;
+  decision.slots[1].baseline = true;
+  decision.slots[1].own_law = {0.25, 0.75};
+  return decision;
+}
+
+TEST(DecisionsJsonl, ReadsWhatItWrote) {
+  const LoggedDecision wrote = Full();
+  std::string text;
+  AppendJsonLines(wrote, text);
+  const Outcome outcome = ReadAll(text);
+  ASSERT_THAT(outcome.faults, IsEmpty());
+  ASSERT_THAT(outcome.decisions, SizeIs(1));
+  const LoggedDecision& read = outcome.decisions[0];
+  EXPECT_EQ(read.id, wrote.id);
+  EXPECT_EQ(read.time, wrote.time);
+  EXPECT_EQ(read.instance, wrote.instance);
+  EXPECT_EQ(read.epoch, wrote.epoch);
+  EXPECT_EQ(read.version, wrote.version);
+  EXPECT_EQ(read.user, wrote.user);
+  EXPECT_EQ(read.context, wrote.context);
+  EXPECT_EQ(read.range.min, wrote.range.min);
+  EXPECT_EQ(read.range.max, wrote.range.max);
+  EXPECT_EQ(read.slots, wrote.slots);
+}
+
+TEST(DecisionsJsonl, WritesTheContract) {
+  LoggedDecision decision;
+  decision.id = "d1";
+  decision.time = absl::FromUnixMillis(1'795'748'645'250);
+  decision.epoch = 2;
+  decision.version = 7;
+  LoggedSlot slot;
+  slot.offered = 2;
+  slot.ids = {4, 9};
+  slot.p = {0.25, 0.75};
+  slot.chosen = 1;
+  slot.state = RewardState::kKnown;
+  slot.reward = 0.5;
+  decision.slots = {slot};
+  std::string text;
+  AppendJsonLines(decision, text);
+  EXPECT_EQ(text, std::string(kLine) + "\n");
+}
+
+TEST(DecisionsJsonl, TakesThePropensityOfTheChosenArmAlone) {
+  const Outcome outcome = ReadAll(Changed("\"p\":[0.25,0.75]", "\"p\":0.75"));
+  ASSERT_THAT(outcome.decisions, SizeIs(1));
+  EXPECT_THAT(outcome.decisions[0].slots[0].p, IsEmpty());
+  EXPECT_EQ(outcome.decisions[0].slots[0].chosen_p, 0.75);
+  EXPECT_FALSE(outcome.decisions[0].slots[0].whole_law());
+}
+
+TEST(DecisionsJsonl, KeepsNothingOfTheLineBefore) {
+  std::string text;
+  AppendJsonLines(Full(), text);
+  const Outcome outcome = ReadAll(text + kLine + "\n" + Changed("[0.25,0.75]", "0.75"));
+  ASSERT_THAT(outcome.decisions, SizeIs(3));
+  const LoggedDecision& plain = outcome.decisions[1];
+  EXPECT_EQ(plain.slots, ReadAll(std::string(kLine) + "\n").decisions[0].slots);
+  EXPECT_EQ(plain.context + plain.user + plain.instance, "");
+  EXPECT_EQ(plain.range.min, 0);
+  EXPECT_THAT(outcome.decisions[2].slots[0].p, IsEmpty());
+}
+
+TEST(DecisionsJsonl, TellsRewardsThatAreOpenFromThoseThatNeverCome) {
+  EXPECT_EQ(ReadAll(Changed("0.5}", "null}")).decisions[0].slots[0].state, RewardState::kPending);
+  EXPECT_EQ(ReadAll(Changed("0.5}", "\"unreported\"}")).decisions[0].slots[0].state,
+            RewardState::kUnreported);
+}
+
+TEST(DecisionsJsonl, ReadsPiecesOfAnySize) {
+  std::string text;
+  AppendJsonLines(Full(), text);
+  text += std::string(kLine) + "\r\n\n" + kLine;
+  for (const std::size_t piece : {1, 2, 7, 64}) {
+    const Outcome outcome = ReadAll(text, piece);
+    EXPECT_THAT(outcome.faults, IsEmpty());
+    EXPECT_THAT(outcome.decisions, SizeIs(3)) << piece;
+  }
+}
+
+TEST(DecisionsJsonl, NamesLineFieldAndConstraint) {
+  struct Case {
+    std::string from, to, message;
+  };
+  const Case cases[] = {
+      {"\"v\":1", "\"v\":2", "line 1: v: must be 1: this program reads no later version"},
+      {"\"decision\":\"d1\",", "", "line 1: decision: is missing"},
+      {"\"decision\":\"d1\"", "\"decision\":\"\"", "line 1: decision: must be a text of 1 to 128 "},
+      {"\"slot\":0", "\"slot\":-1", "line 1: slot: must be a whole number in [0, 99]"},
+      {"2026-11-27", "2026-02-30", "line 1: time: must be an RFC 3339 time"},
+      {"[4,9]", "[4,\"a\"]", "line 1: arms: must be a list of ids below 2^32"},
+      {"[4,9]", "[4294967296,9]", "line 1: arms: must be a list of ids below 2^32"},
+      {"[4,9]", "[]", "line 1: arms: must be at least one arm"},
+      {"[4,9]", "[4,9,1]", "line 1: p: must have one entry per arm, 3, got 2"},
+      {"\"offered\":2", "\"offered\":1", "line 1: offered: must be at least 1 and the number of "},
+      {"0.25,", "NaN,", "line 1: p: must be a finite number"},
+      {"0.25,", "1e999,", "line 1: p: must be a finite number"},
+      {"\"chosen\":1", "\"chosen\":2", "line 1: chosen: must be a position below 2, got 2"},
+      {"\"chosen\":1,", "", "line 1: chosen: is missing"},
+      {"0.5}", "\"none\"}", "line 1: reward: must be a finite number, null or \"unreported\""},
+      {"0.5}", "nul}", "line 1: reward: must be a finite number, null or \"unreported\""},
+      {"0.5}", "0.5,\"q\":[1]}", "line 1: q: must have one entry per arm, 2, got 1"},
+      {"0.5}", "0.5,\"x\":[[1],[1,2]]}", "line 1: x: must be lists of one length"},
+      {"0.5}", "0.5,\"released\":{\"epsilon\":1}}", "line 1: released: must be {epsilon > 0, low"},
+      {"0.5}", "0.5,\"range\":[1,1]}", "line 1: range: must be [min, max], min < max"},
+      {"0.5}", "0.5,\"context\":[1]}", "line 1: context: must be an object"},
+      {"0.5}", "0.5,\"list\":0}", "line 1: list: must be a whole number in [1, 100]"},
+      {"0.5}", "0.5}}", "line 1: the line goes on behind its JSON object"},
+      {"0.5}", "0.5", "line 1: "},
+      {"{", "[", "line 1: the line is not a JSON object"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_THAT(MessageOf(Changed(c.from, c.to)), StartsWith(c.message)) << c.to;
+  }
+}
+
+TEST(DecisionsJsonl, GoesOnBehindABadLine) {
+  const Outcome outcome = ReadAll("nonsense\n" + std::string(kLine) + "\n");
+  ASSERT_THAT(outcome.faults, SizeIs(1));
+  EXPECT_EQ(outcome.faults[0].reason, skip_reason::kMalformed);
+  EXPECT_THAT(outcome.decisions, SizeIs(1));
+}
+
+TEST(DecisionsJsonl, CountsACutLastLineAsSuch) {
+  const std::string line = kLine;
+  const Outcome outcome = ReadAll(line + "\n" + line.substr(0, 60));
+  EXPECT_THAT(outcome.decisions, SizeIs(1));
+  ASSERT_THAT(outcome.faults, SizeIs(1));
+  EXPECT_EQ(outcome.faults[0].reason, skip_reason::kCutLine);
+  EXPECT_EQ(outcome.faults[0].line, 2);
+}
+
+TEST(DecisionsJsonl, PassesOverAListWithoutOneOfItsSlots) {
+  std::string text;
+  AppendJsonLines(Full(), text);
+  const std::size_t end = text.find('\n') + 1;
+  const std::string first = text.substr(0, end), second = text.substr(end);
+  const std::string plain = std::string(kLine) + "\n";
+
+  Outcome outcome = ReadAll(first + plain + second + plain);
+  EXPECT_THAT(outcome.decisions, SizeIs(2));
+  ASSERT_THAT(outcome.faults, SizeIs(2));
+  EXPECT_EQ(outcome.faults[0].message, "line 1: list: slot 1 of 2 is missing");
+  EXPECT_EQ(outcome.faults[1].message, "line 3: slot: the list's slots before are missing");
+  EXPECT_EQ(outcome.faults[1].reason, skip_reason::kSlotMissing);
+
+  outcome = ReadAll(plain + first);
+  ASSERT_THAT(outcome.faults, SizeIs(1));
+  EXPECT_EQ(outcome.faults[0].reason, skip_reason::kCutLine);
+}
+
+TEST(DecisionsJsonl, TellsARankThatWasNamedWithTheReport) {
+  const Outcome outcome = ReadAll(Changed("\"slot\":0", "\"slot\":2"));
+  ASSERT_THAT(outcome.decisions, SizeIs(1));
+  EXPECT_EQ(outcome.decisions[0].named_rank, 2);
+}
+
+TEST(DecisionsJsonl, PassesOverALineWithoutEnd) {
+  const std::string long_line(kDecisionLineBytesMax + 100'000, 'x');
+  const Outcome outcome = ReadAll(long_line + "\n" + kLine + "\n");
+  EXPECT_THAT(outcome.decisions, SizeIs(1));
+  ASSERT_THAT(outcome.faults, SizeIs(1));
+  EXPECT_EQ(outcome.faults[0].message, "line 1: the line must have at most 16777216 bytes");
+}
+
+TEST(DecisionsJsonl, SkipsMembersOfLaterVersions) {
+  EXPECT_THAT(ReadAll(Changed("0.5}", "0.5,\"later\":{\"a\":[1]}}")).decisions, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace bandana::testing
