@@ -1,5 +1,5 @@
 # Two images: `server` (bandana-server, bandana-ctl) and `tools` (bandana-fleet, bandana-ctl). They take the programs of
-# build/release/bin; `./dev image` builds both. See deploy/README.md.
+# build/release; `./dev image` builds both. See deploy/README.md.
 ARG BASE=debian:12-slim
 
 FROM ${BASE} AS runtime
@@ -20,6 +20,7 @@ LABEL org.opencontainers.image.version="${VERSION}" \
 FROM runtime AS tools
 ARG VERSION=0
 COPY build/release/bin/bandana-fleet build/release/bin/bandana-ctl /usr/local/bin/
+COPY build/release/lib/libbandana.so.0 /usr/local/lib/
 COPY deploy/image/sbom.sh /usr/share/bandana/
 RUN sh /usr/share/bandana/sbom.sh bandana-tools "${VERSION}" >/usr/share/bandana/sbom.spdx.json
 LABEL org.opencontainers.image.title="bandana-tools" \

@@ -111,8 +111,8 @@ if [ "$engine" = buildah ]; then
   fi
 fi
 [ $# = 0 ] || fail "unknown option $1"
-for program in bandana-server bandana-ctl bandana-fleet; do
-  [ -x "build/release/bin/$program" ] || fail "there is no build/release/bin/$program: run ./dev build first"
+for file in bin/bandana-server bin/bandana-ctl bin/bandana-fleet lib/libbandana.so.0; do
+  [ -e "build/release/$file" ] || fail "there is no build/release/$file: run ./dev build first"
 done
 version=$(sed -n 's/^project(bandana VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)

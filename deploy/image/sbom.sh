@@ -4,7 +4,7 @@
 set -eu
 name=$1 version=$2
 packages=$(dpkg-query -W -f '${db:Status-Status} ${Package} ${Version} ${Architecture}\n' | sed -n 's/^installed //p' | LC_ALL=C sort)
-programs=$(cd /usr/local/bin && sha256sum bandana-*)
+programs=$(cd /usr/local/bin && sha256sum bandana-* && cd ../lib && find . -name "libbandana.so.*" -exec sha256sum {} + | sed "s|\./||")
 # Equal contents have equal names, other contents other names.
 digest=$(printf '%s\n' "$name" "$version" "$packages" "$programs" | sha256sum | cut -c 1-32)
 created=$(date -u -d "@${SOURCE_DATE_EPOCH:-$(date +%s)}" +%Y-%m-%dT%H:%M:%SZ)

@@ -34,6 +34,8 @@ struct host {
   int64_t wake_ns;
   host_result results[RESULTS_MAX]; /* the newest of each kind */
   uint64_t tags[RESULTS_MAX];
+  host_told* told; /* null: nobody listens */
+  void* context;
 };
 
 /* --- bytes that grow */
@@ -284,6 +286,7 @@ static void on_call(void* context, const bandana_call* call) {
 
 static void on_tell(void* context, const bandana_result* told) {
   host* const self = context;
+  if (self->told != NULL) self->told(self->context, told);
   host_result* const result = &self->results[told->kind % RESULTS_MAX];
   self->tags[told->kind % RESULTS_MAX] = told->tag;
   *result = (host_result){
@@ -300,23 +303,32 @@ static void on_tell(void* context, const bandana_result* told) {
 
 /* --- the host */
 
+double host_wake(host* self) {
+  if (self->wake_ns >= 0 && clock_ns(CLOCK_BOOTTIME) >= self->wake_ns) {
+    self->wake_ns = -1;
+    bandana_wake(self->device);
+  }
+  if (self->wake_ns < 0) return -1;
+  const double seconds = (double)(self->wake_ns - clock_ns(CLOCK_BOOTTIME)) * 1e-9;
+  return seconds > 0 ? seconds : 0;
+}
+
 const host_result* host_wait(host* self, uint64_t tag, int32_t kind, double seconds) {
   const int64_t end = clock_ns(CLOCK_BOOTTIME) + (int64_t)(seconds * 1e9);
   for (;;) {
     if (self->tags[kind] == tag) return &self->results[kind];
-    const int64_t now = clock_ns(CLOCK_BOOTTIME);
-    const int64_t until = self->wake_ns >= 0 && self->wake_ns < end ? self->wake_ns : end;
-    if (until > now) {
-      const struct timespec pause = {(until - now) / 1000000000, (until - now) % 1000000000};
-      nanosleep(&pause, NULL);
-    }
-    if (self->wake_ns >= 0 && clock_ns(CLOCK_BOOTTIME) >= self->wake_ns) {
-      self->wake_ns = -1;
-      bandana_wake(self->device);
-    } else if (clock_ns(CLOCK_BOOTTIME) >= end) {
-      return NULL;
-    }
+    const double left = (double)(end - clock_ns(CLOCK_BOOTTIME)) * 1e-9;
+    if (left <= 0) return NULL;
+    const double alarm = host_wake(self);
+    if (self->tags[kind] == tag) continue;
+    const int64_t pause = (int64_t)((alarm >= 0 && alarm < left ? alarm : left) * 1e9);
+    nanosleep(&(struct timespec){pause / 1000000000, pause % 1000000000}, NULL);
   }
+}
+
+void host_listen(host* self, host_told* told, void* context) {
+  self->told = told;
+  self->context = context;
 }
 
 static host* failed(host* self, const char* what) {

@@ -5,6 +5,10 @@
 
 #include <bandana.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct host host;
 
 /* The rows are in the file `path`, their key in `path`.key, and their mark in `path`.mark.
@@ -29,3 +33,14 @@ typedef struct host_result {
 /* Sleeps and wakes the device until the result with the tag has come. Null: not within `seconds`.
  */
 const host_result* host_wait(host* host, uint64_t tag, int32_t kind, double seconds);
+
+/* For programs that do something else meanwhile. Wakes the device if its alarm has come; returns
+ * the seconds until the next alarm, negative where there is none. */
+double host_wake(host* host);
+/* From now on `told` is given each result whole, as it is told. */
+typedef void host_told(void* context, const bandana_result* result);
+void host_listen(host* host, host_told* told, void* context);
+
+#ifdef __cplusplus
+}
+#endif

@@ -94,9 +94,8 @@ bandana_library(NAME abi_host SRCS support/abi_host.cc PUBLIC_DEPS bandana::shar
 bandana_test(NAME abi_test SRCS unit/abi_test.cc DEPS bandana::abi_host bandana::fake_recommender bandana::test_support)
 add_test(NAME abi_symbols_test COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check/check_abi.py --library $<TARGET_FILE:bandana_shared>)
 set_tests_properties(abi_symbols_test PROPERTIES LABELS unit TIMEOUT 60)
-# The example in C. Sanitizers' libraries are of clang++, which its compiler is not.
-if(NOT BANDANA_SANITIZE)
-  add_subdirectory(${PROJECT_SOURCE_DIR}/examples/c ${PROJECT_BINARY_DIR}/examples/c)
+# The example in C.
+if(TARGET first_report)
   bandana_test(NAME c_example_test SRCS integration/c_example_test.cc DEPS bandana::test_server bandana::test_support LABELS integration)
   add_dependencies(c_example_test first_report)
   target_compile_definitions(c_example_test PRIVATE FIRST_REPORT_PROGRAM="$<TARGET_FILE:first_report>"

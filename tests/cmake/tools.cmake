@@ -23,6 +23,9 @@ bandana_library(NAME fleet_run SRCS support/fleet_run.cc
   PRIVATE_DEPS bandana::ctl bandana::proto)
 add_dependencies(bandana_fleet_run bandana-fleet)
 bandana_test(NAME fleet_test SRCS integration/fleet_test.cc DEPS bandana::fleet_run LABELS integration TIMEOUT 300)
+if(TARGET bandana_c_host)
+  bandana_test(NAME fleet_device_test SRCS integration/fleet_device_test.cc DEPS bandana::fleet_run LABELS integration TIMEOUT 300)
+endif()
 bandana_test(NAME fleet_kill_test SRCS fault/fleet_kill_test.cc DEPS bandana::fleet_run LABELS fault TIMEOUT 300)
 bandana_test(NAME import_program_test SRCS integration/import_program_test.cc LABELS integration
   DEPS bandana::environments bandana::import bandana::test_server bandana::test_support bandana::design)

@@ -135,8 +135,9 @@ def check_sbom(container, name, programs):
     installed = set(container.run("dpkg-query", "-W", "-f", "${Package} ${Version}\n").splitlines())
     listed = {f"{p['name']} {p['versionInfo']}" for p in packages if p["SPDXID"].startswith("SPDXRef-deb-")}
     assert listed == installed, listed ^ installed
-    sums = dict(reversed(line.split()) for line in container.run("sh", "-c", "cd /usr/local/bin && sha256sum bandana-*").splitlines())
-    assert set(sums) == set(programs)
+    sums = dict(reversed(line.split()) for line in container.run("sh", "-c", "cd /usr/local && find bin lib -name '*bandana*' -exec sha256sum {} +").splitlines())
+    sums = {os.path.basename(path): digest for path, digest in sums.items()}
+    assert set(sums) == set(programs) | ({"libbandana.so.0"} if "bandana-fleet" in programs else set())
     assert sums == {p["name"]: p["checksums"][0]["checksumValue"] for p in packages if "checksums" in p}
     return len(packages)
 

@@ -21,8 +21,10 @@ FleetWorld::FleetWorld(std::vector<std::string> environment_flags)
 void FleetWorld::StartServer() {
   auto config = ReadFile(folder_.File("server.textproto"), 1 << 20);
   BANDANA_CHECK(config.ok());
-  auto server =
-      ServerProcess::Start({.config = *config, .folder = folder_.path(), .listen = address_});
+  auto server = ServerProcess::Start({.config = *config,
+                                      .folder = folder_.path(),
+                                      .listen = address_,
+                                      .arguments = {"--api_listen", "127.0.0.1:0"}});
   BANDANA_CHECK(server.ok());
   server_ = *std::move(server);
   address_ = server_->listen();

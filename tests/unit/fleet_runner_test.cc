@@ -1,4 +1,4 @@
-// The fleet's loop against a client that answers as the test says.
+// The fleet's loop against a device that answers as the test says.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace bandana::testing {
 namespace {
 
 // Answers at once, on the caller's thread, unless told otherwise. Chooses arm 0.
-class FakeClient : public Client {
+class FakeDevice : public FleetDevice {
  public:
   // Replaces the answer to the n-th Select (from 0).
   std::function<absl::StatusOr<Selection>(int select)> answer = [](int) { return Legal(); };
@@ -38,23 +38,12 @@ class FakeClient : public Client {
 
   const ModelInfo& model() const override { return model_; }
 
-  void SelectAsync(std::string_view user, const Arms&, Ranks,
-                   std::function<void(absl::StatusOr<Selection>)> done) override {
+  void Select(const std::string& user, const Arms&,
+              std::function<void(absl::StatusOr<Selection>)> done) override {
     Take(user, std::move(done));
   }
-  absl::StatusOr<Selection> SelectDeferred(std::string_view, const Arms&, Ranks) override {
-    return absl::UnimplementedError("");
-  }
-  absl::Status Activate(const Selection&) override { return absl::UnimplementedError(""); }
-  absl::StatusOr<std::vector<Selection>> SelectSlots(std::string_view, const Arms&, int) override {
-    return absl::UnimplementedError("");
-  }
-  void SelectSlotsAsync(std::string_view, const Arms&, int,
-                        std::function<void(absl::StatusOr<std::vector<Selection>>)> done) override {
-    done(absl::UnimplementedError(""));
-  }
-  void SelectPointAsync(std::string_view user,
-                        std::function<void(absl::StatusOr<Selection>)> done) override {
+  void SelectPoint(const std::string& user,
+                   std::function<void(absl::StatusOr<Selection>)> done) override {
     ++points;
     Take(user, std::move(done));
   }
@@ -66,10 +55,9 @@ class FakeClient : public Client {
     for (const auto& waiting : std::exchange(waiting_, {})) waiting(answer(selects++));
   }
 
-  void ReportAsync(const Selection&, std::optional<double> reward, std::optional<int>,
-                   std::function<void(absl::Status)> queued,
-                   std::function<void(Delivery)> done) override {
-    rewards.push_back(*reward);
+  void Report(const Selection&, double reward, std::function<void(absl::Status)> queued,
+              std::function<void(Delivery)> done) override {
+    rewards.push_back(reward);
     --under_way;
     if (!queue_error.ok()) return queued(queue_error);
     queued(absl::OkStatus());
@@ -77,29 +65,8 @@ class FakeClient : public Client {
       done(*answer_to_report);
   }
 
-  // The fleet uses none of these.
-  absl::StatusOr<Selection> Select(std::string_view, const Arms&, Ranks) override {
-    return Unused();
-  }
-  absl::StatusOr<Selection> SelectPoint(std::string_view) override { return Unused(); }
-  absl::StatusOr<Selection> SelectOnDevice(std::string_view, const Arms&, Ranks) override {
-    return Unused();
-  }
-  absl::StatusOr<bool> RefreshPosterior(std::string_view) override { return Unused(); }
-  absl::Status Report(const Selection&, std::optional<double>, std::optional<int>,
-                      std::function<void(Delivery)>) override {
-    return Unused();
-  }
-  void Begin() override {}
-  bool Flush(absl::Duration) override { return true; }
-  ClientStats Stats() const override { return {}; }
-  absl::StatusOr<PrivacySpent> Spent(std::string_view) const override { return Unused(); }
-  absl::StatusOr<LedgerReadings> Readings(std::string_view, double) const override {
-    return Unused();
-  }
-  absl::StatusOr<std::vector<StreamInfo>> Streams(std::string_view) const override {
-    return Unused();
-  }
+  ClientStats Stats() override { return {}; }
+  absl::StatusOr<PrivacySpent> Spent(const std::string&) override { return PrivacySpent{}; }
 
   absl::Status queue_error;
   int selects = 0;
@@ -111,8 +78,6 @@ class FakeClient : public Client {
   std::vector<double> rewards;
 
  private:
-  static absl::Status Unused() { return absl::UnimplementedError("not used by the fleet"); }
-
   ModelInfo model_;
   std::vector<std::function<void(absl::StatusOr<Selection>)>> waiting_;
 };
@@ -120,12 +85,12 @@ class FakeClient : public Client {
 class RunnerTest : public ::testing::Test {
  protected:
   RunResult Go() {
-    return bandana::Run(client_, *environment_, options_, stop_,
+    return bandana::Run(device_, *environment_, options_, stop_,
                         [](const Tally&, absl::Duration) {});
   }
 
   std::unique_ptr<Environment> environment_ = *MakeEnvironment("synthetic", {}, 1);
-  FakeClient client_;
+  FakeDevice device_;
   RunOptions options_{.rounds = 50};
   std::atomic<bool> stop_{false};
 };
@@ -142,8 +107,8 @@ TEST_F(RunnerTest, MakesEveryDecisionOnceAndReportsItsReward) {
   double regret = 0;
   for (int i = 0; i < 50; ++i) {
     environment_->DecisionAt(i, decision);
-    EXPECT_EQ(client_.users[i], decision.user);
-    EXPECT_EQ(client_.rewards[i], environment_->RewardAt(i, decision, 0));
+    EXPECT_EQ(device_.users[i], decision.user);
+    EXPECT_EQ(device_.rewards[i], environment_->RewardAt(i, decision, 0));
     regret += decision.BestExpected() - decision.expected[0];
   }
   EXPECT_NEAR(result.tally.sums().regret, regret, 1e-12);
@@ -152,7 +117,7 @@ TEST_F(RunnerTest, MakesEveryDecisionOnceAndReportsItsReward) {
 TEST_F(RunnerTest, ConcurrencyDoesNotChangeTheDecisions) {
   const RunResult one = Go();
   options_.in_flight = 8;
-  client_.batch = 5;  // 50 rounds end with a full batch
+  device_.batch = 5;  // 50 rounds end with a full batch
   const RunResult eight = Go();
   EXPECT_NEAR(eight.tally.sums().regret, one.tally.sums().regret, 1e-12);
   EXPECT_NEAR(eight.tally.sums().reward, one.tally.sums().reward, 1e-12);
@@ -160,9 +125,9 @@ TEST_F(RunnerTest, ConcurrencyDoesNotChangeTheDecisions) {
 
 TEST_F(RunnerTest, KeepsSoManyUnderWayAndNoMore) {
   options_.in_flight = 5;
-  client_.batch = 5;
+  device_.batch = 5;
   EXPECT_EQ(Go().end, RunEnd::kCompleted);
-  EXPECT_EQ(client_.under_way_max, 5);
+  EXPECT_EQ(device_.under_way_max, 5);
 }
 
 TEST_F(RunnerTest, OneInFlightWaitsForTheReportsAnswer) {
@@ -175,11 +140,11 @@ TEST_F(RunnerTest, OneInFlightWaitsForTheReportsAnswer) {
     order.emplace_back(event);
   };
   options_.rounds = 3;
-  client_.answer = [&](int) {
+  device_.answer = [&](int) {
     note("select");
-    return FakeClient::Legal();
+    return FakeDevice::Legal();
   };
-  client_.delivery = [&](int) {
+  device_.delivery = [&](int) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     note("acknowledged");
     return Delivery::kApplied;
@@ -190,10 +155,10 @@ TEST_F(RunnerTest, OneInFlightWaitsForTheReportsAnswer) {
 }
 
 TEST_F(RunnerTest, TriesPassingFailuresAgainAndCountsThem) {
-  client_.answer = [](int select) -> absl::StatusOr<Selection> {
+  device_.answer = [](int select) -> absl::StatusOr<Selection> {
     if (select == 3 || select == 4) return absl::UnavailableError("away");
     if (select == 7) return absl::DeadlineExceededError("slow");
-    return FakeClient::Legal();
+    return FakeDevice::Legal();
   };
   const RunResult result = Go();
   EXPECT_EQ(result.end, RunEnd::kCompleted);
@@ -204,7 +169,7 @@ TEST_F(RunnerTest, TriesPassingFailuresAgainAndCountsThem) {
 }
 
 TEST_F(RunnerTest, EndsWhenTheServerCallsTheFirstDecisionInvalid) {
-  client_.answer = [](int) -> absl::StatusOr<Selection> {
+  device_.answer = [](int) -> absl::StatusOr<Selection> {
     return absl::InvalidArgumentError("arms: absent");
   };
   const RunResult result = Go();
@@ -214,9 +179,9 @@ TEST_F(RunnerTest, EndsWhenTheServerCallsTheFirstDecisionInvalid) {
 }
 
 TEST_F(RunnerTest, AnInvalidDecisionLaterIsAbandoned) {
-  client_.answer = [](int select) -> absl::StatusOr<Selection> {
+  device_.answer = [](int select) -> absl::StatusOr<Selection> {
     if (select % 2 == 1) return absl::InvalidArgumentError("arms: absent");
-    return FakeClient::Legal();
+    return FakeDevice::Legal();
   };
   options_.in_flight = 1;
   const RunResult result = Go();
@@ -225,20 +190,20 @@ TEST_F(RunnerTest, AnInvalidDecisionLaterIsAbandoned) {
 }
 
 TEST_F(RunnerTest, AbandonsDecisionsThatFailForGood) {
-  client_.answer = [](int select) -> absl::StatusOr<Selection> {
+  device_.answer = [](int select) -> absl::StatusOr<Selection> {
     if (select % 2 == 0) return absl::NotFoundError("user");
-    return FakeClient::Legal();
+    return FakeDevice::Legal();
   };
   const RunResult result = Go();
   EXPECT_EQ(result.end, RunEnd::kCompleted);
   EXPECT_EQ(result.tally.sums().decisions, 25u);
   EXPECT_EQ(result.tally.abandoned(), 25u);
-  EXPECT_EQ(client_.reports, 25);
+  EXPECT_EQ(device_.reports, 25);
 }
 
 TEST_F(RunnerTest, RefusesIllegalAnswers) {
   const std::vector<Selection> illegal = [] {
-    std::vector<Selection> selections(6, FakeClient::Legal());
+    std::vector<Selection> selections(6, FakeDevice::Legal());
     selections[0].arms.clear();
     selections[1].arms[0].position = -1;
     selections[2].arms[0].position = 10;
@@ -247,35 +212,35 @@ TEST_F(RunnerTest, RefusesIllegalAnswers) {
     selections[5].arms.push_back(selections[5].arms[0]);
     return selections;
   }();
-  client_.answer = [&](int select) -> absl::StatusOr<Selection> {
-    return select < 6 ? illegal[select] : FakeClient::Legal();
+  device_.answer = [&](int select) -> absl::StatusOr<Selection> {
+    return select < 6 ? illegal[select] : FakeDevice::Legal();
   };
   const RunResult result = Go();
   EXPECT_EQ(result.tally.invalid_answers(), 6u);
   EXPECT_EQ(result.tally.sums().decisions, 44u);
-  EXPECT_EQ(client_.reports, 44);
+  EXPECT_EQ(device_.reports, 44);
 }
 
 TEST_F(RunnerTest, PointsAreCountedByWhatTheyAreWorth) {
   environment_ = *MakeEnvironment("points", {}, 1);
-  client_.answer = [](int) {
+  device_.answer = [](int) {
     Selection selection;
     selection.point = {0.5, -0.5};
     return selection;
   };
   const RunResult result = Go();
   EXPECT_EQ(result.end, RunEnd::kCompleted);
-  EXPECT_EQ(client_.points, 50);
+  EXPECT_EQ(device_.points, 50);
   const PointRewards& points = *environment_->points();
   const std::vector<double> point = {0.5, -0.5};
   EXPECT_NEAR(result.tally.sums().regret, -50 * points.Expected(point), 1e-9);
   EXPECT_NEAR(result.tally.sums().random_regret, -50 * points.MeanExpected(), 1e-9);
-  for (int i = 0; i < 50; ++i) EXPECT_EQ(client_.rewards[i], points.RewardAt(i, point));
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(device_.rewards[i], points.RewardAt(i, point));
 }
 
 TEST_F(RunnerTest, RefusesWhatIsNoPointOfTheDomain) {
   environment_ = *MakeEnvironment("points", {}, 1);
-  client_.answer = [](int select) {
+  device_.answer = [](int select) {
     Selection selection;
     if (select == 0) selection.point = {0.9, 0.9};
     if (select == 1) selection.point = {0.5};
@@ -290,7 +255,7 @@ TEST_F(RunnerTest, RefusesWhatIsNoPointOfTheDomain) {
 }
 
 TEST_F(RunnerTest, CountsWhatBecameOfReports) {
-  client_.delivery = [](int report) {
+  device_.delivery = [](int report) {
     return report == 0   ? Delivery::kDuplicate
            : report == 1 ? Delivery::kRejected
                          : Delivery::kApplied;
@@ -302,7 +267,7 @@ TEST_F(RunnerTest, CountsWhatBecameOfReports) {
 }
 
 TEST_F(RunnerTest, CountsReportsThatTheDeviceRefused) {
-  client_.queue_error = absl::FailedPreconditionError("no events left");
+  device_.queue_error = absl::FailedPreconditionError("no events left");
   const RunResult result = Go();
   EXPECT_EQ(result.end, RunEnd::kCompleted);
   EXPECT_EQ(result.tally.reports_acknowledged(), 0u);
@@ -312,9 +277,9 @@ TEST_F(RunnerTest, CountsReportsThatTheDeviceRefused) {
 
 TEST_F(RunnerTest, GivesUpWhenSelectsStayUnanswered) {
   options_.reconnect_timeout = absl::Milliseconds(300);
-  client_.answer = [](int select) -> absl::StatusOr<Selection> {
+  device_.answer = [](int select) -> absl::StatusOr<Selection> {
     if (select >= 10) return absl::UnavailableError("away");
-    return FakeClient::Legal();
+    return FakeDevice::Legal();
   };
   const RunResult result = Go();
   EXPECT_EQ(result.end, RunEnd::kServerAway);
@@ -324,7 +289,7 @@ TEST_F(RunnerTest, GivesUpWhenSelectsStayUnanswered) {
 
 TEST_F(RunnerTest, GivesUpWhenReportsStayUnanswered) {
   options_.reconnect_timeout = absl::Milliseconds(300);
-  client_.delivery = [](int report) -> std::optional<Delivery> {
+  device_.delivery = [](int report) -> std::optional<Delivery> {
     if (report >= 10) return std::nullopt;
     return Delivery::kApplied;
   };
@@ -336,7 +301,7 @@ TEST_F(RunnerTest, GivesUpWhenReportsStayUnanswered) {
 
 TEST_F(RunnerTest, StopsWhenAskedTo) {
   options_.rounds = 1'000'000'000;
-  client_.delivery = [&](int report) {
+  device_.delivery = [&](int report) {
     if (report == 20) stop_ = true;
     return Delivery::kApplied;
   };
@@ -352,7 +317,7 @@ TEST_F(RunnerTest, OpenLoopDoesNotWaitForAnswers) {
   for (const bool poisson : {true, false}) {
     options_.rate = 2000;
     options_.poisson = poisson;
-    client_.batch = 50;
+    device_.batch = 50;
     const RunResult result = Go();
     EXPECT_EQ(result.end, RunEnd::kCompleted);
     EXPECT_EQ(result.tally.sums().decisions, 50u);

@@ -100,6 +100,8 @@ ALLOWED = {
     "tools/audit": TOOLS + CORE + MODELS + ["server/models/admission", "tools/published", "client/core", "client/src*", "server/log",
                                             "server/service*", "server/ops*", "server/api"],
     "tools/ctl": TOOLS + CORE + MODELS + ["server/ops/config"],  # data folders of a stopped server
+    # Its second device is the C interface, in the host that is the example.
+    "tools/fleet": TOOLS + ["examples"],
     "tools": TOOLS,
     # Papers reproduced, tables remade. Nothing outside but tests and benchmarks may see it.
     "research/published": COMMON,
@@ -129,7 +131,7 @@ PARTS = {
     "research/lab/fliphat", "research/lab/neurips18", "research/lab/neurips20", "research/lab/recsys20", "research/lab/recsys22",
 }
 # Tools without a row: each may include what the row `tools` says.
-PLAIN_TOOLS = {"tools/fleet", "tools/import"}
+PLAIN_TOOLS = {"tools/import"}
 
 # All that the device's core may include from outside the tree, itself or by way of a header: what WebAssembly without threads has, and
 # the part of Abseil that client/core/stand_in stands in for.
@@ -155,7 +157,7 @@ def target_of(include):
     if include.startswith("bandana/"):
         return "client/include"
     parts = include.split("/")
-    if parts[0] in ("common", "server", "client", "tools", "research", "tests", "bench"):
+    if parts[0] in ("common", "server", "client", "tools", "research", "tests", "bench", "examples"):
         return room_of(include) or "/".join(parts[:2])
     return None
 

@@ -1,4 +1,4 @@
-// bandana-fleet: simulated users with known preferences, through the SDK, against a running server.
+// bandana-fleet: simulated users with known preferences, through an SDK, against a running server.
 
 #include <signal.h>
 
@@ -15,8 +15,6 @@
 #include "absl/flags/flag.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "bandana/client.h"
-#include "bandana/store.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
@@ -27,12 +25,17 @@
 #include "tools/base/work_folder.h"
 #include "tools/environments/environment.h"
 #include "tools/fleet/config_writer.h"
+#include "tools/fleet/device_table.h"
 #include "tools/fleet/plot.h"
 #include "tools/fleet/progress.h"
 #include "tools/fleet/report.h"
 #include "tools/fleet/runner.h"
 
-ABSL_FLAG(std::string, target, "", "host:port of the server");
+ABSL_FLAG(std::string, target, "",
+          "host:port of the server; of its api_listen, as numbers, with --device abi");
+ABSL_FLAG(std::string, device, "cpp",
+          "whose SDK the simulated users have: cpp, or abi for the C interface in the host of "
+          "examples/c");
 ABSL_FLAG(std::string, model, "", "name of the model");
 ABSL_FLAG(std::string, environment, "",
           "synthetic, banditlib, crowd, sphere, sparse, mab, points or hetrec:DIR[:replay]");
@@ -64,33 +67,6 @@ ABSL_FLAG(std::string, policy, "",
 namespace bandana {
 namespace {
 
-// A durable store in a folder of its own, removed on destruction (after the last user of `store` is
-// gone), and where the fleet is killed. Threads: not thread-safe.
-class FleetStore {
- public:
-  // `path` empty: temporary. Errors: as DeviceStore::Open; UNAVAILABLE no temporary folder.
-  static absl::StatusOr<FleetStore> Open(const std::string& path);
-
-  const std::shared_ptr<DeviceStore>& store() const { return store_; }
-
- private:
-  FleetStore(std::unique_ptr<WorkFolder> folder, std::shared_ptr<DeviceStore> store)
-      : folder_(std::move(folder)), store_(std::move(store)) {}
-
-  std::unique_ptr<WorkFolder> folder_;  // null when there is nothing to remove
-  std::shared_ptr<DeviceStore> store_;
-};
-
-absl::StatusOr<FleetStore> FleetStore::Open(const std::string& path) {
-  std::unique_ptr<WorkFolder> folder;
-  if (path.empty()) {
-    BANDANA_ASSIGN_OR_RETURN(folder, WorkFolder::Make("fleet"));
-  }
-  BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<DeviceStore> store,
-                           DeviceStore::Open(path.empty() ? folder->path() + "/device.db" : path));
-  return FleetStore(std::move(folder), std::move(store));
-}
-
 constexpr char kUsage[] =
     R"(Simulates users with known preferences against a running bandana-server and measures regret and latency.
 
@@ -98,7 +74,7 @@ constexpr char kUsage[] =
                 [--policy 'thompson {}']
   bandana-server --config DIR/server.textproto
   bandana-fleet --target ADDR --model NAME --environment ENV --rounds T [--users N] [--set key=value]...
-                [--in_flight C | --rate R] [--seed S] [--json F] [--plot F.svg] [--reconnect_timeout 30s]
+                [--device cpp|abi] [--in_flight C | --rate R] [--seed S] [--json F] [--plot F.svg] [--reconnect_timeout 30s]
                 [--tls_ca F [--tls_cert F --tls_key F] [--tls_server_name NAME]] [--token_file F]
 
 Exits with 0 when every decision was made and every report acknowledged, with 1 when not (the JSON is written all the
@@ -191,10 +167,10 @@ absl::Status CheckFit(const ModelInfo& model, const EnvironmentInfo& environment
   return absl::OkStatus();
 }
 
-PrivacySpent LargestSpent(const Client& client, const RunResult& result) {
+PrivacySpent LargestSpent(FleetDevice& device, const RunResult& result) {
   PrivacySpent largest;
   for (const std::string& user : result.users) {
-    const absl::StatusOr<PrivacySpent> spent = client.Spent(user);
+    const absl::StatusOr<PrivacySpent> spent = device.Spent(user);
     if (!spent.ok()) {
       std::cerr << "warning: the ledger of one user cannot be read: " << spent.status() << "\n";
       largest.epsilon_event =
@@ -230,41 +206,45 @@ absl::StatusOr<int> RunFleet(const Environment& environment,
                              const std::vector<std::string>& settings) {
   BANDANA_ASSIGN_OR_RETURN(const RunOptions options, OptionsFromFlags());
   if (!absl::GetFlag(FLAGS_plot).empty()) BANDANA_RETURN_IF_ERROR(CheckGnuplot());
-  BANDANA_ASSIGN_OR_RETURN(const FleetStore store, FleetStore::Open(absl::GetFlag(FLAGS_store)));
-  ClientOptions client_options;
-  client_options.target = absl::GetFlag(FLAGS_target);
-  client_options.model = absl::GetFlag(FLAGS_model);
-  client_options.policy = PrivacyPolicy::AcceptAnything();  // it measures the model as it is
+  const std::string kind = absl::GetFlag(FLAGS_device);
   const ChannelSecurity security = SecurityFromFlags();
-  client_options.security = {.ca_file = security.ca_file,
-                             .certificate_file = security.certificate_file,
-                             .private_key_file = security.private_key_file,
-                             .server_name = security.server_name,
-                             .token_file = security.token_file};
-  client_options.posterior_interval = absl::Milliseconds(100);
-  client_options.connect_timeout = options.reconnect_timeout;
-  BANDANA_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
-                           Client::Connect(client_options, store.store()));
-  BANDANA_RETURN_IF_ERROR(CheckFit(client->model(), environment.info()));
+  FleetDeviceOptions asked = {.target = absl::GetFlag(FLAGS_target),
+                              .model = absl::GetFlag(FLAGS_model),
+                              .store = absl::GetFlag(FLAGS_store),
+                              .security = {.ca_file = security.ca_file,
+                                           .certificate_file = security.certificate_file,
+                                           .private_key_file = security.private_key_file,
+                                           .server_name = security.server_name,
+                                           .token_file = security.token_file},
+                              .connect_timeout = options.reconnect_timeout};
+  BANDANA_RETURN_IF_ERROR(CheckDevice(kind, asked, options));
+  std::unique_ptr<WorkFolder> folder;  // outlives the device
+  if (asked.store.empty()) {
+    BANDANA_ASSIGN_OR_RETURN(folder, WorkFolder::Make("fleet"));
+    asked.store = folder->path() + "/device.db";
+  }
+  BANDANA_ASSIGN_OR_RETURN(const std::unique_ptr<FleetDevice> device, ConnectDevice(kind, asked));
+  BANDANA_RETURN_IF_ERROR(CheckFit(device->model(), environment.info()));
 
   CatchSignals();
   Progress progress(options.rounds, absl::GetFlag(FLAGS_progress));
   const RunResult result =
-      Run(*client, environment, options, stop_requested,
+      Run(*device, environment, options, stop_requested,
           [&](const Tally& tally, absl::Duration elapsed) { progress.Show(tally, elapsed); });
   progress.Finish();
   if (result.end == RunEnd::kMisfit) {
     return Annotate(result.misfit,
-                    absl::StrCat("model ", client->model().name,
+                    absl::StrCat("model ", device->model().name,
                                  " takes no decisions of environment ", environment.info().name));
   }
   const RunReport report = {.result = result,
                             .options = options,
                             .environment = environment.info(),
-                            .model = client->model(),
+                            .model = device->model(),
+                            .device = kind,
                             .settings = settings,
-                            .client = client->Stats(),
-                            .spent_max = LargestSpent(*client, result)};
+                            .client = device->Stats(),
+                            .spent_max = LargestSpent(*device, result)};
   BANDANA_RETURN_IF_ERROR(WriteResults(report));
   return Succeeded(report) ? 0 : kExitIncomplete;
 }

@@ -67,6 +67,7 @@ void WriteCurve(JsonWriter& json, const std::vector<CurvePoint>& curve) {
 
 void WriteCircumstances(JsonWriter& json, const RunReport& report) {
   json.Key("end").Text(Name(report.result.end));
+  json.Key("device").Text(report.device);
   json.Key("rounds").Integer(report.options.rounds);
   json.Key("seed").Integer(report.options.seed);
   json.Key("seconds").Number(absl::ToDoubleSeconds(report.result.elapsed));

@@ -17,6 +17,7 @@ struct RunReport {
   const RunOptions& options;
   const EnvironmentInfo& environment;
   const ModelInfo& model;
+  std::string device;                 // --device
   std::vector<std::string> settings;  // key=value
   ClientStats client;
   // Over the users seen: the largest of each.

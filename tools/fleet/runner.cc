@@ -12,6 +12,7 @@
 
 #include "common/base/check.h"
 #include "tools/environments/random.h"
+#include "tools/fleet/mailbox.h"
 
 namespace bandana {
 namespace {
@@ -50,9 +51,9 @@ struct Open {
 
 class Driver {
  public:
-  Driver(Client& client, const Environment& environment, const RunOptions& options,
+  Driver(FleetDevice& device, const Environment& environment, const RunOptions& options,
          const std::atomic<bool>& stop, const ProgressFunction& progress)
-      : client_(client),
+      : device_(device),
         environment_(environment),
         options_(options),
         stop_(stop),
@@ -136,12 +137,12 @@ class Driver {
                      .selection = std::move(selection)});
     };
     if (environment_.points() != nullptr) {
-      return client_.SelectPointAsync(open.decision.user, std::move(done));
+      return device_.SelectPoint(open.decision.user, std::move(done));
     }
     const Arms arms = environment_.info().form == ArmForm::kInline
                           ? Arms::Inline(open.decision.features, open.decision.arm_ids)
                           : Arms::Catalogue(open.decision.arm_ids);
-    client_.SelectAsync(open.decision.user, arms, 1, std::move(done));
+    device_.Select(open.decision.user, arms, std::move(done));
   }
 
   void RetryDue(TimePoint now) {
@@ -243,8 +244,8 @@ class Driver {
     result_.tally.select_latency.Record(absl::FromChrono(at - open.start));
     const double reward = Count(index, open.decision, selection);
     open.report_start = SteadyClock::now();
-    client_.ReportAsync(
-        selection, reward, 0,
+    device_.Report(
+        selection, reward,
         [index, mailbox = mailbox_](absl::Status queued) {
           if (queued.ok()) return;
           mailbox->Send({.kind = Message::Kind::kReportRefused,
@@ -274,13 +275,13 @@ class Driver {
     }
   }
 
-  Client& client_;
+  FleetDevice& device_;
   const Environment& environment_;
   const RunOptions& options_;
   const std::atomic<bool>& stop_;
   const ProgressFunction& progress_;
   const std::shared_ptr<Mailbox<Message>>
-      mailbox_;  // outlives this object in the client's callbacks
+      mailbox_;  // outlives this object in the device's callbacks
   RunResult result_;
   std::uint64_t next_ = 0;  // first decision not started
   std::unordered_map<std::uint64_t, Open> open_;
@@ -294,11 +295,11 @@ class Driver {
 
 }  // namespace
 
-RunResult Run(Client& client, const Environment& environment, const RunOptions& options,
+RunResult Run(FleetDevice& device, const Environment& environment, const RunOptions& options,
               const std::atomic<bool>& stop, const ProgressFunction& progress) {
   BANDANA_CHECK(options.rounds >= 1);
   BANDANA_CHECK(options.in_flight >= 1);
-  return Driver(client, environment, options, stop, progress).Run();
+  return Driver(device, environment, options, stop, progress).Run();
 }
 
 }  // namespace bandana

@@ -1,49 +1,18 @@
-// Drives an environment's decisions through the SDK.
+// Drives an environment's decisions through a device.
 #pragma once
 
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <set>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/time/time.h"
-#include "bandana/client.h"
 #include "tools/environments/environment.h"
+#include "tools/fleet/device.h"
 #include "tools/fleet/tally.h"
 
 namespace bandana {
-
-// Threads: Send from any, Receive from one. Senders may keep a mailbox alive (std::shared_ptr)
-// beyond its reader.
-template <typename Message>
-class Mailbox {
- public:
-  void Send(Message message) {
-    {
-      const std::lock_guard lock(mutex_);
-      messages_.push_back(std::move(message));
-    }
-    arrived_.notify_one();
-  }
-
-  // Everything that arrived, in order; waits until `deadline` for the first. May be empty.
-  std::vector<Message> Receive(std::chrono::steady_clock::time_point deadline) {
-    std::unique_lock lock(mutex_);
-    arrived_.wait_until(lock, deadline, [this] { return !messages_.empty(); });
-    return std::exchange(messages_, {});
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::vector<Message> messages_;
-};
 
 struct RunOptions {
   // Decisions to make, >= 1.
@@ -84,10 +53,10 @@ using ProgressFunction = std::function<void(const Tally&, absl::Duration elapsed
 // abandons the decision, but INVALID_ARGUMENT before anything was decided ends the run. Latency of
 // a Select counts from the decision's start, in the open loop from its planned start, through every
 // attempt. Stops early when `stop` is set: starts nothing new and waits two seconds for what is
-// under way. The environment and the client must fit each other
-// (dimension). Blocks. Threads: callbacks of the client only send messages to the calling thread,
+// under way. The environment and the device must fit each other
+// (dimension). Blocks. Threads: callbacks of the device only send messages to the calling thread,
 // which does everything.
-RunResult Run(Client& client, const Environment& environment, const RunOptions& options,
+RunResult Run(FleetDevice& device, const Environment& environment, const RunOptions& options,
               const std::atomic<bool>& stop, const ProgressFunction& progress);
 
 }  // namespace bandana
