@@ -63,6 +63,7 @@ struct Policy {
   std::vector<int> per_block;  // groups per block of each level; negative: blocks per group
   EffectsAdapt adapt;
   bool centred = false;  // with --epsilon: rewards are clipped to windows around their predictions
+  bool told = false;     // the world's own effects and scales: as good as learning them can get
 };
 const Policy kPolicies[] = {
     {"independent", {}, {}},
@@ -71,6 +72,7 @@ const Policy kPolicies[] = {
     {"effects_9_learnt", {16, 8, 4, 2, 1, -2, -4, -8, -16}, {.scales = true}},
     {"effects_4_weights", {4, 1, -4, -16}, {.weights = true}},
     {"effects_9_weights", {16, 8, 4, 2, 1, -2, -4, -8, -16}, {.weights = true}},
+    {"world_scales", {1}, {}, false, true},
     {"effects_9_centred", {16, 8, 4, 2, 1, -2, -4, -8, -16}, {}, true}};
 
 EffectKey GroupOf(int user, int per_block) {
@@ -80,17 +82,21 @@ EffectKey GroupOf(int user, int per_block) {
   return static_cast<EffectKey>(group) + 2;
 }
 
-EffectsModel ModelOf(const Policy& policy) {
+EffectsModel ModelOf(const World& world, const Policy& policy) {
+  // The variance of one coefficient of a component with this share of a user's length; above 0.
+  const auto scale = [&policy](double share, double declared) {
+    return policy.told ? std::max(1e-6, kLength * kLength / kDimension * share * share) : declared;
+  };
   std::vector<Effect> effects = {{"constant", false, 0.1}};
   if (policy.per_block.empty()) {
     effects.push_back({"user", true, 0.1});
   } else {
-    effects.push_back({"user", true, 0.02});
-    effects.push_back({"shared", true, 0.1});
+    effects.push_back({"user", true, scale(world.own, 0.02)});
+    effects.push_back({"shared", true, scale(world.shared, 0.1)});
   }
   for (const int level : policy.per_block) {
     effects.push_back({"level" + std::to_string(level), true,
-                       0.08 / static_cast<double>(policy.per_block.size())});
+                       scale(world.block, 0.08 / static_cast<double>(policy.per_block.size()))});
   }
   return *EffectsModel::Create(kDimension, effects, kNoiseVariance, EffectsModel::kUnbounded,
                                policy.adapt);
@@ -112,7 +118,7 @@ double RegretOf(const World& world, const Policy& policy) {
     }
     theta.push_back(own);
   }
-  EffectsModel model = ModelOf(policy);
+  EffectsModel model = ModelOf(world, policy);
   // Two values, so many times as far apart as the ends of the window, which is [0, 1] or around the
   // prediction.
   const double spread = epsilon > 0 ? 1 / std::tanh(epsilon / 2) : 0;
