@@ -2,6 +2,7 @@
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3 REQUIRED)
 find_package(SQLite3 3.40 REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 include(cmake/blas.cmake)
 find_package(nlohmann_json 3.11 REQUIRED)

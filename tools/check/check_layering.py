@@ -49,6 +49,8 @@ ALLOWED = {
     "common/model/paths": COMMON + ["common/model/entries", "common/model/state", "common/model/learners"],
     "common/model": COMMON + ["common/model/entries", "common/model/state", "common/model/learners", "common/model/paths"],
     "common/channel": ["common/base"],
+    # Decision logs: their files and the thread that writes them. Models are nobody's business there.
+    "server/decisions": ["common/base", "common/decisions", "common/mechanisms", "common/random"],
     "server/log": ["common/base", "common/sqlite", "common/model/entries"],
     "server/log/postgresql": ["common/base", "common/model/entries", "common/random", "server/log"],
     "server/models/freeing": COMMON + ["server/log"],

@@ -1,0 +1,219 @@
+#include "server/decisions/decision_log.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+
+namespace bandana::server {
+namespace {
+
+// Decisions that wait for the disk: some 30,000 of 25 arms.
+constexpr std::size_t kQueueBytesMax = 16 << 20;
+// Rewards that wait; they come no faster than the model's own log takes them.
+constexpr std::size_t kRewardsWaitingMax = 2 << 20;
+// A thread that sleeps so long after it was woken is woken seldom.
+constexpr std::chrono::milliseconds kGathered(50);
+constexpr absl::Duration kHousekeepingInterval = absl::Seconds(1);
+constexpr absl::Duration kWarningInterval = absl::Minutes(10);
+// The model's own log needs room as well, and it must not be the one that stops.
+constexpr std::uint64_t kFreeBytesMin = std::uint64_t{128} << 20;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DecisionLog>> DecisionLog::Open(Options options) {
+  BANDANA_ASSIGN_OR_RETURN(auto store, DecisionStore::Open(options.store));
+  std::unique_ptr<DecisionLog> log(new DecisionLog(std::move(options), std::move(store)));
+  log->Housekeeping(log->options_.now());
+  log->warned_of_ = log->figures().lost;
+  log->Publish();
+  if (!log->options_.stepped) log->thread_ = std::thread([raw = log.get()] { raw->Run(); });
+  return log;
+}
+
+DecisionLog::~DecisionLog() { Close(); }
+
+void DecisionLog::Add(std::string decision, std::string_view user) {
+  store_->counts().Take();
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool fits = added_.bytes + decision.size() <= kQueueBytesMax;
+    if (closed_ || !fits || disk_full_.load(std::memory_order_relaxed)) return;
+    wake = added_.empty();
+    added_.bytes += decision.size();
+    added_.decisions.push_back({std::move(decision), std::string(user)});
+    waiting_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (wake) wake_.notify_one();
+}
+
+void DecisionLog::AddRows(std::span<const RewardRow> rows) {
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    wake = added_.empty();
+    if (added_.rewards.size() + rows.size() > kRewardsWaitingMax) {
+      added_.rewards.clear();
+      waiting_.fetch_sub(added_.decisions.size(), std::memory_order_relaxed);
+      added_.decisions.clear();
+      added_.bytes = 0;
+      added_.gave_up = true;
+    } else {
+      added_.rewards.insert(added_.rewards.end(), rows.begin(), rows.end());
+    }
+  }
+  if (wake) wake_.notify_one();
+}
+
+void DecisionLog::AddRewards(std::span<const RewardRow> rows) {
+  if (!rows.empty()) AddRows(rows);
+}
+
+void DecisionLog::AddActivations(std::span<const StoredId> ids) {
+  std::vector<RewardRow> rows;
+  for (const StoredId& id : ids) rows.push_back({.kind = RewardKind::kActive, .decision = id});
+  AddRewards(rows);
+}
+
+void DecisionLog::Run() {
+  std::unique_lock lock(mutex_);
+  while (!closed_) {
+    wake_.wait_for(lock, absl::ToChronoMilliseconds(kHousekeepingInterval),
+                   [&] { return closed_ || !added_.empty(); });
+    if (closed_) return;  // Close writes the rest
+    if (!added_.empty()) wake_.wait_for(lock, kGathered, [&] { return closed_; });
+    lock.unlock();
+    {
+      const std::lock_guard writing(writing_);
+      Drain();
+      Housekeeping(options_.now());
+      Publish();
+    }
+    lock.lock();
+  }
+}
+
+void DecisionLog::Drain() {
+  draining_.decisions.clear();
+  draining_.rewards.clear();
+  draining_.bytes = 0;
+  draining_.gave_up = false;
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(draining_, added_);
+  }
+  if (!draining_.empty()) Write(draining_, options_.now());
+  waiting_.fetch_sub(draining_.decisions.size(), std::memory_order_relaxed);
+}
+
+void DecisionLog::Write(Batch& batch, absl::Time now) {
+  if (batch.gave_up) {
+    store_->GiveUp();
+    options_.warn("decision_log: rewards came faster than the disk takes them; its lines are gone");
+  }
+  lines_.clear();
+  for (Added& added : batch.decisions) {
+    const absl::StatusOr<UserPseudonym> user = options_.key->Of(added.user);
+    if (user.ok()) lines_.push_back({.decision = std::move(added.decision), .user = *user});
+  }
+  store_->Append(lines_, now);
+  const absl::Status put = store_->AppendRewards(batch.rewards, now);
+  if (!put.ok()) {
+    options_.warn(absl::StrCat(
+        "decision_log: a reward could not be written, so its lines are gone: ", put.message()));
+  }
+}
+
+void DecisionLog::Housekeeping(absl::Time now) {
+  if (now >= kept_at_ && now < kept_at_ + kHousekeepingInterval) return;
+  kept_at_ = now;
+  const absl::StatusOr<std::uint64_t> free = options_.free_bytes(options_.store.folder);
+  const bool full = free.ok() && *free < kFreeBytesMin;
+  disk_full_.store(full, std::memory_order_relaxed);
+  store_->Retain(now, full);
+  // A machine that fails loses at most this interval's lines.
+  store_->Sync().IgnoreError();
+  WarnOfLosses(now);
+}
+
+void DecisionLog::WarnOfLosses(absl::Time now) {
+  const std::uint64_t lost = figures().lost;
+  if (lost <= warned_of_ || now < warned_at_ + kWarningInterval) return;
+  options_.warn(absl::StrCat("decision_log: ", lost - warned_of_,
+                             " decisions were dropped, because the disk is full or slow"));
+  warned_of_ = lost;
+  warned_at_ = now;
+}
+
+void DecisionLog::Publish() {
+  const DecisionStore::Figures figures = store_->figures();
+  lines_there_.store(figures.lines, std::memory_order_relaxed);
+  bytes_there_.store(figures.bytes, std::memory_order_relaxed);
+  oldest_nanos_.store(
+      figures.oldest == absl::InfiniteFuture() ? 0 : absl::ToUnixNanos(figures.oldest),
+      std::memory_order_relaxed);
+}
+
+DecisionLog::Figures DecisionLog::figures() const {
+  const std::int64_t oldest = oldest_nanos_.load(std::memory_order_relaxed);
+  const std::uint64_t written = store_->counts().written();
+  const std::uint64_t known = written + waiting_.load(std::memory_order_relaxed);
+  const std::uint64_t taken = store_->counts().taken();
+  return {.lines = lines_there_.load(std::memory_order_relaxed),
+          .lost = taken > known ? taken - known : 0,
+          .bytes = bytes_there_.load(std::memory_order_relaxed),
+          .oldest = oldest == 0 ? absl::InfiniteFuture() : absl::FromUnixNanos(oldest)};
+}
+
+void DecisionLog::Flush() {
+  const std::lock_guard writing(writing_);
+  Drain();
+  if (const absl::Status synced = store_->Sync(); !synced.ok()) {
+    store_->GiveUp();
+    options_.warn(absl::StrCat("decision_log: its files are not durable, so its lines are gone: ",
+                               synced.message()));
+  }
+  Publish();
+}
+
+absl::StatusOr<std::uint64_t> DecisionLog::Erase(std::span<const std::string> users) {
+  std::vector<UserPseudonym> pseudonyms;
+  for (const std::string& user : users) {
+    BANDANA_ASSIGN_OR_RETURN(pseudonyms.emplace_back(), options_.key->Of(user));
+  }
+  const std::lock_guard writing(writing_);
+  Drain();
+  return store_->Erase(pseudonyms);
+}
+
+absl::Status DecisionLog::Look(const std::function<absl::Status(const DecisionStore&)>& look) {
+  const std::lock_guard writing(writing_);
+  Drain();
+  return look(*store_);
+}
+
+void DecisionLog::Step() {
+  if (!options_.stepped) return;
+  const std::lock_guard writing(writing_);
+  Drain();
+  Housekeeping(options_.now());
+  Publish();
+}
+
+void DecisionLog::Close() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    closed_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  const std::lock_guard writing(writing_);
+  Drain();
+  store_->Sync().IgnoreError();
+  Publish();
+}
+
+}  // namespace bandana::server
