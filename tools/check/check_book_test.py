@@ -108,6 +108,14 @@ class DocsTest(Tree):
             self.assertIn("docs/a.md:3", found[0])
             self.assertIn(word, found[0])
 
+    def test_a_page_of_the_site_links_no_page_of_a_room(self):
+        self.write("server/README.md", "# Room\n")
+        self.assertEqual(self.problems("[server](../server)\n"), [])
+        found = self.problems("[server](../server/README.md)\n")
+        self.assertEqual(len(found), 1)
+        self.assertIn("no page of the site", found[0])
+        self.assertEqual(self.problems("[server](README.md)\n", "server/a.md"), [])
+
     def test_tables(self):
         self.assertEqual(self.problems("| a | b |\n|---|---|\n| 1 | \\|x\\| |\n\n| a |\n|---|\n"), [])
         found = self.problems("| a | b |\n|---|---|\n| 1 | |x| |\n")

@@ -4,7 +4,8 @@
 - Lines of Markdown and of protos have at most 120 columns; rows of tables and pictures are free. NOT_YET lists the pages that still do not.
 - Rows of a table have as many cells as its head.
 - A list has an empty line before it. A paragraph's line that begins like an item by chance reads as one: wrap it elsewhere.
-- The target of a relative link exists, and so does its heading. A link leads to a file of this tree.
+- The target of a relative link exists, and so does its heading. A link leads to a file of this tree;
+  of a page of the site (stage_docs.py) to a page, to a file that is no Markdown, or to a folder.
 - The index, docs/README.md, links every page below docs/ exactly once.
 - A document that is cited by section is a file of this tree: `docs/design/mechanisms.md#8-randomness`, not `NAME section 8`.
 """
@@ -16,6 +17,7 @@ import sys
 import cpp_source
 import markdown_source
 import source_tree
+import stage_docs
 
 PICTURE_BYTES_MAX = 20000
 COLUMNS_MAX = 120
@@ -71,6 +73,8 @@ def link_problems(root, path, text):
         full = os.path.normpath(os.path.join(os.path.dirname(path), file)) if file else path
         if full.startswith("..") or not os.path.exists(os.path.join(root, full)):
             found.append(f"{path}:{number}: link to {target}: no such file")
+        elif stage_docs.is_page(path) and full.endswith(".md") and not stage_docs.is_page(full):
+            found.append(f"{path}:{number}: link to {target}: no page of the site; link its folder")
         elif anchor and full.endswith(".md") and anchor not in markdown_source.anchors(source_tree.read(root, full)):
             found.append(f"{path}:{number}: link to {target}: no such heading")
     return found

@@ -21,6 +21,10 @@ INDEX = "docs/README.md"
 ITEM = re.compile(r"(?:[-+*]|\d+\.) +")
 
 
+def is_page(path):
+    return path in FRONT or (path.startswith("docs/") and path.endswith(".md"))
+
+
 def pages(root):
     return FRONT + [path for path in source_tree.files(root, [".md"]) if path.startswith("docs/")]
 
