@@ -12,9 +12,6 @@
 namespace bandana::device {
 namespace {
 
-// A drawn decision is remembered longer than any server would still take a report of it.
-constexpr absl::Duration kClockSkew = absl::Hours(1);
-
 bool AtStart(const ClientOptions& options) {
   return options.leave == ClientOptions::Leave::kAtStart;
 }
@@ -23,6 +20,7 @@ BackoffOptions BackoffOf(const ClientOptions& options) {
   return {options.backoff_min, options.backoff_max};
 }
 
+// A drawn decision is remembered longer than any server would still take a report of it.
 absl::Duration RememberedFor(const PublicSpec& spec) { return spec.token_lifetime + kClockSkew; }
 
 Outbox::Options OutboxOptions(const PublicSpec& spec, const ClientOptions& options,

@@ -26,6 +26,7 @@
 #include "client/core/device_state.h"
 #include "client/core/event_mechanism.h"
 #include "client/core/model_answer.h"
+#include "client/core/selection/backend_answer.h"
 #include "client/core/selection/ranker.h"
 #include "client/core/timers.h"
 #include "common/base/clock.h"
@@ -74,6 +75,11 @@ class ClientCore {
   void SelectSlots(std::string_view user, const Arms& arms, int slots, SelectedSlots done);
   void SelectDeferred(std::string_view user, const Arms& arms, Ranks ranks, Selected done);
   void Activate(const Selection& selection, std::function<void(absl::Status)> done);
+  // A decision that a backend fetched becomes the device's, as by Activate, once: a token is never
+  // adopted twice. For the load of a page: when it comes is seen, so it must never follow from a
+  // reaction. Makes no call. Errors: those of Activate; of RankingOf; FAILED_PRECONDITION the token
+  // was adopted before, or the device needs the arms' features.
+  void Adopt(std::string_view user, BackendAnswer answer, Selected done);
   void SelectPoint(std::string_view user, Selected done);
   void SelectOnDevice(std::string_view user, const Arms& arms, Ranks ranks, Selected done);
   void RefreshPosterior(std::string_view user, std::function<void(absl::StatusOr<bool>)> done);

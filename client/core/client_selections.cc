@@ -5,6 +5,7 @@
 
 #include "client/core/client_core.h"
 #include "client/core/features.h"
+#include "client/core/policy.h"
 #include "common/base/status.h"
 #include "common/promise/mode.h"
 
@@ -129,6 +130,38 @@ void ClientCore::Activate(const Selection& selection, std::function<void(absl::S
   if (absl::Status status = MayDefer(); !status.ok()) return told(std::move(status));
   AfterStart([this, handle = *std::move(handle), told = std::move(told)] {
     reporter_.Activate(handle, told);
+  });
+}
+
+void ClientCore::Adopt(std::string_view user, BackendAnswer answer, Selected done) {
+  SelectedSlots told = TheOne(std::move(done));
+  if (absl::Status status = MayDefer(); !status.ok()) return told(std::move(status));
+  const Adopter adopter = {.user = user,
+                           .model = spec_.name,
+                           .policy_hash = PolicyHashOf(spec_),
+                           .range = base_->mechanism->traits().windows_in,
+                           .now = clock_.Now()};
+  const absl::Time decided = std::min(answer.decided, adopter.now);
+  const Wanted wanted = {.shown = answer.shown};
+  auto ranking = RankingOf(adopter, std::move(answer));
+  if (!ranking.ok()) return told(ranking.status());
+  Decided made = Decide(std::string(user), *std::move(ranking), wanted);
+  Handle& handle = made.handles.front();
+  if (ranker_->HandleHasFeatures(handle, /*window=*/false)) {
+    return told(FailedPrecondition("a decision of model ", spec_.name, " cannot be adopted: its ",
+                                   "reports need the arm's features, which no answer has"));
+  }
+  Handle stub = handle;  // the store keeps the token
+  stub.token.clear();
+  made.selections.front().handle = Encode(stub);
+  handle.deferral = {.decided = decided, .epoch = base_->model.value()};
+  AfterStart([this, handle = std::move(handle), selections = std::move(made.selections),
+              told = std::move(told)] {
+    reporter_.Adopt(handle, [this, selections, told](const absl::Status& status) {
+      if (!status.ok()) return told(status);
+      ++base_->counters.selections;
+      told(selections);
+    });
   });
 }
 

@@ -17,4 +17,8 @@ void KeptRows::Put(std::string_view model, std::string_view name, std::string_vi
   rows_->Put(Table::kKept, {std::string(model), std::string(name), std::string(content)});
 }
 
+void KeptRows::Erase(std::string_view model, std::string_view name) {
+  rows_->Erase(Table::kKept, {std::string(model), std::string(name)});
+}
+
 }  // namespace bandana::device

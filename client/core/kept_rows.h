@@ -19,6 +19,7 @@ class KeptRows {
   // By name. A row that does not open is a failure of the transaction.
   std::map<std::string, std::string> Of(std::string_view model);
   void Put(std::string_view model, std::string_view name, std::string_view content);
+  void Erase(std::string_view model, std::string_view name);
 
  private:
   SealedRows* const rows_;

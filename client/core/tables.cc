@@ -173,6 +173,13 @@ void Tables::KeepTime(const DeviceTime& time) {
   kept_.Put(kNoModel, kTimeName, bytes);
 }
 
+std::int64_t Tables::run_found_older() const {
+  // The number of a decision is no multiple of 2^32 less one: it would be the last of 2^32 in a
+  // run.
+  const DecisionNumber next = store_.forgotten + 1;
+  return next % (DecisionNumber{1} << kDecisionRunShift) == 0 ? next >> kDecisionRunShift : 0;
+}
+
 Drawn Tables::DrawnState(DecisionNumber number) {
   if (number <= store_.forgotten) return Drawn::kForgotten;
   return sealed_.Get(Table::kDrawn, {number}) ? Drawn::kYes : Drawn::kNo;

@@ -110,6 +110,21 @@ export interface Selection {
   /** Errors in named values. */
   notes: string[];
 }
+/** A decision that a backend fetched: `POST /v1/models/NAME:select` with `policyHash`, while it made this user's page. The page is personal: send
+ * it with `cache-control: no-store`. */
+export interface BackendAnswer {
+  /** The request's. */
+  user: string;
+  model: string;
+  /** The request's, base64: that of `GET /v1/models/NAME`. */
+  policyHash: string;
+  /** The request's rank that is shown; default 0. */
+  shown?: number;
+  /** When the answer came, by the backend's clock, ms since 1970. */
+  decidedMs: number;
+  /** The answer, as JSON.parse reads it. */
+  selection: Record<string, unknown>;
+}
 /** The application's own order: only positions are there. */
 export interface OwnOrder {
   arms: { position: number }[];
@@ -166,6 +181,9 @@ export interface Client {
   /** No decision before activate, which comes when it is shown and never follows a reaction. */
   selectDeferred(user: string, arms: Arms, how?: Ranks): Promise<Selection>;
   activate(selection: Selection | OwnOrder): Promise<void>;
+  /** A decision that the backend fetched becomes this device's and counts from now on, once per store. When the page loads: it is refused in the
+   * handler of a reaction, and must never follow from one. Makes no call. Local models with a reward window. */
+  adopt(user: string, answer: BackendAnswer): Promise<Selection>;
   /** Ranks here, by what refreshPosterior fetched. */
   selectOnDevice(user: string, arms: Arms, how?: Ranks): Promise<Selection>;
   refreshPosterior(user: string): Promise<boolean>;

@@ -92,6 +92,7 @@ target_include_directories(stand_in_test BEFORE PRIVATE ${core_stand_in} ${PROJE
 # The C interface: tests see its header and its library alone.
 bandana_library(NAME abi_host SRCS support/abi_host.cc PUBLIC_DEPS bandana::shared)
 bandana_test(NAME abi_test SRCS unit/abi_test.cc DEPS bandana::abi_host bandana::fake_recommender bandana::test_support)
+bandana_test(NAME abi_adopt_test SRCS unit/abi_adopt_test.cc DEPS bandana::abi_host bandana::fake_recommender bandana::test_support)
 add_test(NAME abi_symbols_test COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check/check_abi.py --library $<TARGET_FILE:bandana_shared>)
 set_tests_properties(abi_symbols_test PROPERTIES LABELS unit TIMEOUT 60)
 # The example in C.

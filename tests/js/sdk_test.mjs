@@ -87,6 +87,58 @@ test("a deferred decision counts from its activation", async () => {
   await client.close();
 });
 
+// As a backend does while it makes a page.
+async function backendAnswer(model, user, more = {}) {
+  const at = `${url}/v1/models/${model}`;
+  const { policyHash } = await (await fetch(at)).json();
+  const arms = { inlineArms: { features: ARMS.flat() } };
+  const response = await fetch(`${at}:select`, { method: "POST", body: JSON.stringify({ user, arms, topK: 2, shown: 1, policyHash, ...more }) });
+  const selection = await response.json();
+  assert.strictEqual(response.status, 200, JSON.stringify(selection));
+  return { user, model, policyHash, shown: 1, decidedMs: Date.now(), selection };
+}
+
+for (const model of ["window", "centred"]) {
+  test(`model ${model}: a decision that a backend fetched is adopted once`, async () => {
+    const client = await open(model);
+    const answer = await backendAnswer(model, "ann");
+    const shown = await client.adopt("ann", answer);
+    assert.deepStrictEqual(shown.arms.map(({ position }) => position), answer.selection.positions);
+    assert.strictEqual((await client.spent("ann")).events, 1);
+    await client.report(shown, 1);
+    await assert.rejects(client.adopt("ann", answer), refusal("FAILED_PRECONDITION", /answer.token was adopted before/));
+    const stats = await applied(client, 1);
+    assert.deepStrictEqual([stats.selections, stats.reportsDefaulted, stats.reportsPending], [1, 0, 0]);
+    await client.close();
+  });
+}
+
+test("an answer is refused by its field, and in the handler of a reaction", async () => {
+  const client = await open("window");
+  const answer = await backendAnswer("window", "ann");
+  const { selection } = answer;
+  const bad = (change, message, status = "INVALID_ARGUMENT") => assert.rejects(client.adopt("ann", { ...answer, ...change }), refusal(status, message));
+  await bad({ user: "bob" }, /answer.user is another user/);
+  await bad({ user: 1 }, /answer.user must be a text/);
+  await bad({ model: "centred" }, /answer.model must be window/);
+  await bad({ policyHash: "AAAA" }, /answer.policy_hash is not that of the policy/);
+  await bad({ policyHash: "?" }, /answer.policyHash must be base64/);
+  await bad({ decidedMs: "now" }, /answer.decidedMs must be a whole number/);
+  await bad({ decidedMs: Date.now() - 90_000_000 }, /the decision is too old/, "FAILED_PRECONDITION");
+  await bad({ shown: 2 }, /answer.shown must be in \[0, 2\)/);
+  await bad({ selection: undefined }, /answer.selection.token must be a text/);
+  await bad({ selection: { ...selection, scores: [1] } }, /answer.selection: its lists must have 2 entries/);
+  await bad({ selection: { ...selection, rewardWindows: [0, 1] } }, /answer.reward_windows must have 0 numbers/);
+  globalThis.UIEvent = class {};
+  globalThis.event = Object.assign(new UIEvent(), { type: "click", isTrusted: true });
+  await bad({}, /adopt must not be called in the handler of a click event/, "FAILED_PRECONDITION");
+  delete globalThis.event;
+  delete globalThis.UIEvent;
+  assert.strictEqual((await client.spent("ann")).events, 0);
+  await client.adopt("ann", answer);
+  await client.close();
+});
+
 test("the device ranks by a posterior that it fetched", async () => {
   const client = await open("once");
   await assert.rejects(client.selectOnDevice("ann", ARMS), refusal("FAILED_PRECONDITION", /no posterior/));

@@ -75,6 +75,8 @@ class AbiHost {
   int AnswerWith(const Call& call, int http_status, const std::string& body,
                  const std::vector<bandana_header>& headers = {});
   void Pass(std::int64_t nanos);
+  // The hook `random` begins anew.
+  void Reseed() { random_ = 1; }
 
   // The last result with the tag; code -1: none came.
   Told Result(std::uint64_t tag) const;

@@ -2,7 +2,8 @@
 """The C interface as programs were compiled against it: functions, sizes and offsets, compared with client/abi/abi.txt.
 
 Usage: check_abi.py [--library FILE] [--write]. With --library the symbols that the shared library exports are compared as well.
-A line of abi.txt may be added; one that is changed or taken out breaks programs, and needs another version (client/abi/bandana.map).
+A line of abi.txt may be added; one that is changed or taken out breaks programs, and needs another library. A function that is added
+gets the next version in client/abi/bandana.map, so that a program which needs it is not started with a library of before.
 """
 
 import os
@@ -15,7 +16,8 @@ import source_tree
 
 HEADER = "client/abi/include/bandana.h"
 LIST = "client/abi/abi.txt"
-VERSION = "BANDANA_0"
+MAP = "client/abi/bandana.map"
+NODE = re.compile(r"^(\w+) \{\n  global:\n((?:    \w+;\n)+)", re.M)
 STRUCT = re.compile(r"typedef struct (\w+) \{(.*?)\n\} \1;", re.S)
 FUNCTION = re.compile(r"BANDANA_API [\w\s*]*?\b(bandana_\w+)\(")
 ENUMERATOR = re.compile(r"^\s*(BANDANA_[A-Z_]+) = (-?\d+)", re.M)
@@ -61,15 +63,21 @@ def today(root):
     return lines + layout(root, STRUCT.findall(text))
 
 
+def versions(root):
+    """The version of each function, by the linker's map."""
+    return {name: node for node, names in NODE.findall(source_tree.read(root, MAP)) for name in re.findall(r"\w+", names)}
+
+
 def exported(library):
     out = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
-    return {line.split()[-1] for line in out.splitlines()} - {VERSION}
+    return {line.split()[-1] for line in out.splitlines()}
 
 
 def library_problems(root, library):
-    symbols = exported(library)
+    node_of = versions(root)
+    symbols = exported(library) - set(node_of.values())
     names = FUNCTION.findall(without_comments(source_tree.read(root, HEADER)))
-    expected = {f"{name}@@{VERSION}" for name in names}
+    expected = {f"{name}@@{node_of.get(name, 'no version in ' + MAP)}" for name in names}
     return ([f"{library}: does not export {name}" for name in sorted(expected - symbols)]
             + [f"{library}: exports {name}" for name in sorted(symbols - expected)])
 

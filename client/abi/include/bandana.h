@@ -413,6 +413,24 @@ typedef struct bandana_request {
   const bandana_arms* arms;
 } bandana_request;
 
+/* A decision that a backend fetched from the server: its SelectResponse, and facts of its request.
+ */
+typedef struct bandana_backend_answer {
+  size_t size;
+  bandana_bytes user;
+  bandana_bytes model;
+  bandana_bytes policy_hash; /* 32 bytes: the request's, which the server has compared */
+  int64_t decided_ms;        /* since 1970, by the backend's clock, once it was answered */
+  int32_t shown;             /* the request's: the rank that is shown */
+  int32_t reserved;
+  uint64_t posterior_version;
+  const bandana_ranked_arm* arms; /* best first */
+  size_t arms_count;
+  const double* reward_windows;
+  size_t reward_windows_count;
+  bandana_bytes token;
+} bandana_backend_answer;
+
 typedef struct bandana_report_of {
   size_t size;
   bandana_bytes handle;
@@ -514,6 +532,11 @@ BANDANA_API int32_t bandana_select(bandana_device device, bandana_client client,
                                    const bandana_request* request, uint64_t tag);
 BANDANA_API int32_t bandana_activate(bandana_device device, bandana_client client,
                                      const bandana_bytes* handle, uint64_t tag);
+/* The decision becomes this device's, as by bandana_activate: BANDANA_SELECTED. When a page is
+ * loaded, and never because of a reaction. It makes no call, and takes a token once. */
+BANDANA_API int32_t bandana_adopt(bandana_device device, bandana_client client,
+                                  const bandana_bytes* user, const bandana_backend_answer* answer,
+                                  uint64_t tag);
 BANDANA_API int32_t bandana_report(bandana_device device, bandana_client client,
                                    const bandana_report_of* report, uint64_t tag);
 BANDANA_API int32_t bandana_refresh_posterior(bandana_device device, bandana_client client,

@@ -65,6 +65,15 @@ ClientCore::SelectedSlots TellSelected(HostedDevice& device, bandana_client clie
   };
 }
 
+ClientCore::Selected TellOne(const ClientCore::SelectedSlots& slots) {
+  return [slots](absl::StatusOr<Selection> selection) {
+    if (!selection.ok()) return slots(selection.status());
+    std::vector<Selection> selections;
+    selections.push_back(*std::move(selection));
+    slots(std::move(selections));
+  };
+}
+
 absl::Status Select(HostedDevice& device, bandana_client client, const bandana_request* request,
                     std::uint64_t tag) {
   BANDANA_RETURN_IF_ERROR(CheckStruct("request", request));
@@ -77,12 +86,7 @@ absl::Status Select(HostedDevice& device, bandana_client client, const bandana_r
   if (request->by != BANDANA_SELECT_POINT) BANDANA_RETURN_IF_ERROR(arms.Read(request->arms));
   const Ranks ranks(request->top_k, request->shown);
   const ClientCore::SelectedSlots slots = TellSelected(device, client, tag);
-  const ClientCore::Selected one = [slots](absl::StatusOr<Selection> selection) {
-    if (!selection.ok()) return slots(selection.status());
-    std::vector<Selection> selections;
-    selections.push_back(*std::move(selection));
-    slots(std::move(selections));
-  };
+  const ClientCore::Selected one = TellOne(slots);
   return device.With(client, [&](ClientCore& core) {
     switch (request->by) {
       case BANDANA_SELECT:
@@ -97,6 +101,15 @@ absl::Status Select(HostedDevice& device, bandana_client client, const bandana_r
         return core.SelectPoint(user, one);
     }
   });
+}
+
+absl::Status Adopt(HostedDevice& device, bandana_client client, const bandana_bytes* user,
+                   const bandana_backend_answer* answer, std::uint64_t tag) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string_view name, BytesOf("user", user));
+  BANDANA_ASSIGN_OR_RETURN(device::BackendAnswer read, AnswerOf(answer));
+  const ClientCore::SelectedSlots slots = TellSelected(device, client, tag);
+  return device.With(client,
+                     [&](ClientCore& core) { core.Adopt(name, std::move(read), TellOne(slots)); });
 }
 
 absl::Status Report(HostedDevice& device, bandana_client client, const bandana_report_of* report,
@@ -287,6 +300,11 @@ std::int32_t bandana_activate(bandana_device device, bandana_client client,
       });
     });
   });
+}
+
+std::int32_t bandana_adopt(bandana_device device, bandana_client client, const bandana_bytes* user,
+                           const bandana_backend_answer* answer, std::uint64_t tag) {
+  return On(device, [&](HostedDevice& host) { return Adopt(host, client, user, answer, tag); });
 }
 
 std::int32_t bandana_report(bandana_device device, bandana_client client,

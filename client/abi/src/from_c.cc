@@ -9,6 +9,7 @@ namespace bandana::abi {
 namespace {
 
 constexpr std::uint64_t kBytesMax = (std::uint64_t{1} << 31) - 1;
+constexpr std::int64_t kUnixMillisMax = 8'000'000'000'000;  // in the year 2223
 
 absl::Status NotNull(const std::string& name) { return InvalidArgument(name, " must not be null"); }
 
@@ -192,6 +193,39 @@ absl::StatusOr<ClientOptions> OptionsOf(const bandana_options* given) {
   options.backoff_max = Millis(given->backoff_max_ms);
   options.posterior_interval = Millis(given->posterior_interval_ms);
   return options;
+}
+
+absl::StatusOr<device::BackendAnswer> AnswerOf(const bandana_backend_answer* given) {
+  BANDANA_RETURN_IF_ERROR(CheckStruct("answer", given));
+  if (given->decided_ms < 0 || given->decided_ms > kUnixMillisMax) {
+    return InvalidArgument("answer.decided_ms must be in [0, ", kUnixMillisMax, "], got ",
+                           given->decided_ms);
+  }
+  device::BackendAnswer answer;
+  answer.decided = absl::FromUnixMicros(given->decided_ms * 1000);
+  answer.shown = given->shown;
+  answer.posterior_version = given->posterior_version;
+  BANDANA_ASSIGN_OR_RETURN(answer.user, TextOf("answer.user", given->user));
+  BANDANA_ASSIGN_OR_RETURN(answer.model, TextOf("answer.model", given->model));
+  BANDANA_ASSIGN_OR_RETURN(answer.policy_hash, TextOf("answer.policy_hash", given->policy_hash));
+  BANDANA_ASSIGN_OR_RETURN(answer.token, TextOf("answer.token", given->token));
+  BANDANA_ASSIGN_OR_RETURN(const auto arms, ArrayOf("answer.arms", given->arms, given->arms_count));
+  for (const bandana_ranked_arm& arm : arms) {
+    BANDANA_ASSIGN_OR_RETURN(std::string name,
+                             TextOf(Nth("answer.arms", answer.arms.size(), ".name"), arm.name));
+    answer.arms.push_back({.position = arm.position,
+                           .arm_id = arm.arm_id,
+                           .score = arm.score,
+                           .mean = arm.mean,
+                           .width = arm.width,
+                           .propensity = arm.propensity,
+                           .name = std::move(name)});
+  }
+  BANDANA_ASSIGN_OR_RETURN(
+      const auto windows,
+      ArrayOf("answer.reward_windows", given->reward_windows, given->reward_windows_count));
+  answer.reward_windows.assign(windows.begin(), windows.end());
+  return answer;
 }
 
 absl::StatusOr<Headers> HeadersOf(const bandana_header* headers, std::size_t count) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "client/core/adopted_tokens.h"
 #include "client/core/release.h"
 #include "common/base/status.h"
 #include "common/promise/window_schedule.h"
@@ -24,6 +25,7 @@ struct Reporter::Call {
 };
 
 struct Reporter::Activation {
+  bool adopts = false;
   Deferral deferral;
   WindowTimes times;
   ReportRow row;
@@ -122,28 +124,45 @@ absl::Status Reporter::MayActivate(const View& view, const Deferral& deferral,
                             absl::FormatDuration(options_.token_lifetime), ", of it");
 }
 
+absl::Status Reporter::OpenOnce(Transaction& transaction, Activation& it) const {
+  Tables& tables = transaction.tables;
+  if (tables.reports().Find(it.row.number)) return absl::OkStatus();  // a repeat
+  if (const auto before = ReleasedBefore(tables, it.row.number)) {
+    if (*before == Release::kAlreadyDrawn) return absl::OkStatus();
+    return FailedPrecondition("the decision is too old to be activated: it is forgotten");
+  }
+  BANDANA_RETURN_IF_ERROR(MayActivate(it.view, it.deferral, it.times));
+  AdoptedTokens adopted(tables);
+  if (it.adopts) {
+    BANDANA_RETURN_IF_ERROR(adopted.Check(it.row.token, it.deferral.decided, it.view.now));
+  }
+  BANDANA_RETURN_IF_ERROR(services_.mechanism->Debit(transaction, it.row.user, 1));
+  if (it.adopts) adopted.Add(it.row.token, it.view.now + options_.remember, it.view.now);
+  tables.reports().Put(it.row);
+  it.opened = true;
+  return absl::OkStatus();
+}
+
 void Reporter::Activate(const Handle& decision, Queued activated) {
+  Activate(decision, /*adopts=*/false, std::move(activated));
+}
+
+void Reporter::Adopt(const Handle& decision, Queued adopted) {
+  Activate(decision, /*adopts=*/true, std::move(adopted));
+}
+
+void Reporter::Activate(const Handle& decision, bool adopts, Queued activated) {
   // Without entropy the report merely leaves without jitter.
   const WindowTimes times =
       ScheduleWindow(services_.clock->Now(), *options_.window, SystemBits().NextWord().value_or(0));
   if (absl::Status reserved = Reserve(1); !reserved.ok()) return activated(std::move(reserved));
-  auto it = std::make_shared<Activation>(Activation{
-      .deferral = *decision.deferral, .times = times, .row = OpenRowOf(decision, times)});
+  auto it = std::make_shared<Activation>(Activation{.adopts = adopts,
+                                                    .deferral = *decision.deferral,
+                                                    .times = times,
+                                                    .row = OpenRowOf(decision, times)});
   services_.journal->Push(
       {.before = [this, it] { it->view = Look(/*seen=*/true); },
-       .operation = [this, it](Transaction& transaction) -> absl::Status {
-         Tables& tables = transaction.tables;
-         if (tables.reports().Find(it->row.number)) return absl::OkStatus();  // a repeat
-         if (const auto before = ReleasedBefore(tables, it->row.number)) {
-           if (*before == Release::kAlreadyDrawn) return absl::OkStatus();
-           return FailedPrecondition("the decision is too old to be activated: it is forgotten");
-         }
-         BANDANA_RETURN_IF_ERROR(MayActivate(it->view, it->deferral, it->times));
-         BANDANA_RETURN_IF_ERROR(services_.mechanism->Debit(transaction, it->row.user, 1));
-         tables.reports().Put(it->row);
-         it->opened = true;
-         return absl::OkStatus();
-       },
+       .operation = [this, it](Transaction& transaction) { return OpenOnce(transaction, *it); },
        .committed =
            [this, it, activated = std::move(activated)](const absl::Status& status) {
              if (status.ok() && it->opened) {

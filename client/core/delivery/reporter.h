@@ -79,6 +79,9 @@ class Reporter {
   void Defer(Handle& decision) const;
   // As Client::Activate, for a checked handle of a deferred decision.
   void Activate(const Handle& decision, Queued activated);
+  // As Activate, for a decision that a backend fetched, once per token of this store. Errors also:
+  // as AdoptedTokens::Check.
+  void Adopt(const Handle& decision, Queued adopted);
 
   // As Client::ReportAsync, for a checked handle.
   void Report(Handle handle, std::optional<double> reward, Queued queued, Done done);
@@ -95,6 +98,9 @@ class Reporter {
     std::uint64_t epoch = 0;
     absl::Status refusal;
   };
+  void Activate(const Handle& decision, bool adopts, Queued activated);
+  // Opens it, unless it is or was. Errors: as Client::Activate.
+  absl::Status OpenOnce(Transaction& transaction, Activation& it) const;
   // Errors: FAILED_PRECONDITION the model has gone into another epoch; or the report would come
   // when the server takes it no longer.
   absl::Status MayActivate(const View& view, const Deferral& deferral,

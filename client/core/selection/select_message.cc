@@ -29,13 +29,6 @@ enum Field : int {
   kRules = 16
 };
 
-absl::Status CheckUser(std::string_view user) {
-  if (user.empty() || user.size() > kUserIdBytesMax) {
-    return InvalidArgument("user must have 1 to ", kUserIdBytesMax, " bytes, got ", user.size());
-  }
-  return IsUtf8(user) ? absl::OkStatus() : InvalidArgument("user must be UTF-8");
-}
-
 // google.protobuf.Value.
 struct ToValue {
   std::string operator()(double value) const {
@@ -173,6 +166,13 @@ absl::StatusOr<SelectRequest> Make(const std::string& model, int dimension, std:
 }
 
 }  // namespace
+
+absl::Status CheckUser(std::string_view user) {
+  if (user.empty() || user.size() > kUserIdBytesMax) {
+    return InvalidArgument("user must have 1 to ", kUserIdBytesMax, " bytes, got ", user.size());
+  }
+  return IsUtf8(user) ? absl::OkStatus() : InvalidArgument("user must be UTF-8");
+}
 
 std::string SelectRequest::Under(std::string_view policy_hash) const {
   std::string request = bytes;

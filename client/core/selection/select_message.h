@@ -26,6 +26,9 @@ struct SelectRequest {
   std::string Under(std::string_view policy_hash) const;
 };
 
+// Errors: INVALID_ARGUMENT the id is empty, too long or no UTF-8.
+absl::Status CheckUser(std::string_view user);
+
 // Errors: INVALID_ARGUMENT user, ranks, shape. Texts give shapes only.
 absl::StatusOr<SelectRequest> MakeSelectRequest(const std::string& model, int dimension,
                                                 std::string_view user, const Arms& arms,

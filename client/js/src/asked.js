@@ -74,6 +74,37 @@ export function armsOf(memory, arms) {
   return memory.struct("arms", fields);
 }
 
+const bytesOf = (name, text) => {
+  try {
+    return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  } catch {
+    throw wrong(`${name} must be base64`);
+  }
+};
+
+/** The address of a bandana_backend_answer. `selection`: SelectResponse as the HTTP API writes it. */
+export function backendAnswerOf(memory, { user, model, policyHash, decidedMs, shown = 0, selection }) {
+  const texts = { user, model, policyHash, "selection.token": selection?.token };
+  for (const [name, text] of Object.entries(texts)) {
+    if (typeof text !== "string") throw wrong(`answer.${name} must be a text`);
+  }
+  for (const [name, number] of Object.entries({ decidedMs, shown })) {
+    if (!Number.isSafeInteger(number)) throw wrong(`answer.${name} must be a whole number, got ${number}`);
+  }
+  const { positions = [], armIds, armNames, posteriorVersion = 0, rewardWindows = [] } = selection;
+  const lists = ["scores", "means", "widths", "propensities"].map((name) => selection[name] ?? []);
+  for (const list of [...lists, ...[armIds, armNames].filter(Boolean)]) {
+    if (list.length !== positions.length) throw wrong(`answer.selection: its lists must have ${positions.length} entries, as positions has`);
+  }
+  const arms = positions.map((position, i) => {
+    const [score, mean, width, propensity] = lists.map((list) => Number(list[i]));
+    return { position, score, mean, width, propensity, id: armIds?.[i] ?? 0, name: armNames?.[i] ?? "" };
+  });
+  return memory.struct("backend_answer", {
+    user, model, policy_hash: bytesOf("answer.policyHash", policyHash), decided_ms: decidedMs, shown, posterior_version: posteriorVersion,
+    arms: memory.structs("arm", arms), reward_windows: memory.putDoubles(rewardWindows.map(Number)), token: bytesOf("answer.selection.token", selection.token) });
+}
+
 const LEAVES = { when_due: 0, at_start: 1 };
 const WHEN_FULL = { block: 0, drop: 1 };
 

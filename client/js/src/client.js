@@ -4,6 +4,9 @@ import { SharedStore } from "./owner.js";
 
 const FALLBACK = Symbol("the application's own order, which is no decision");
 
+// Events of people. One that is adopted because of them tells that there was a reaction.
+const REACTIONS = ["UIEvent", "SubmitEvent", "DragEvent", "ClipboardEvent"];
+
 /** One model's client. Methods reject with BandanaError. */
 export class Client {
   #shared;
@@ -33,6 +36,14 @@ export class Client {
   async activate(selection) {
     if (selection[FALLBACK]) return;
     await this.#ask("activate", selection.handle);
+  }
+  /** A decision that the page's backend fetched while it made the page. See index.d.ts. */
+  async adopt(user, answer) {
+    const { event } = globalThis;
+    if (event?.isTrusted && REACTIONS.some((kind) => event instanceof (globalThis[kind] ?? Array))) {
+      throw new BandanaError("FAILED_PRECONDITION", `adopt must not be called in the handler of a ${event.type} event: it belongs to the load of the page`);
+    }
+    return this.#ask("adopt", user, answer);
   }
   async report(selection, reward, { shown } = {}) {
     if (selection[FALLBACK]) return;

@@ -1,5 +1,5 @@
 // One device: the WebAssembly module with its hooks over a store, fetch and timers.
-import { armsOf, optionsOf } from "./asked.js";
+import { armsOf, backendAnswerOf, optionsOf } from "./asked.js";
 import { BandanaError } from "./error.js";
 import { MARK_BYTES, Memory } from "./layout.js";
 
@@ -61,6 +61,10 @@ export class Device {
     const { selections } = await this.ask((memory, tag) => this.c.bandana_select(this.device, client,
       memory.struct("request", { by: BY[by], top_k: topK, shown, slots, user, arms: by === "point" ? 0 : armsOf(memory, arms) }), tag));
     return by === "slots" ? selections : selections[0];
+  }
+  async adopt(client, user, answer) {
+    const { selections } = await this.ask((memory, tag) => this.c.bandana_adopt(this.device, client, this.bytesAt(memory, user), backendAnswerOf(memory, answer), tag));
+    return selections[0];
   }
   activate(client, handle) {
     return this.ask((memory, tag) => this.c.bandana_activate(this.device, client, this.bytesAt(memory, handle), tag));

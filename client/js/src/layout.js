@@ -48,6 +48,7 @@ export const LAYOUTS = {
   arms: layout("size:p form:i reserved:i features:a ids:a names:a named:a tags_any:a tags_all:a tags_none:a excluded_ids:a excluded_names:a "
     + "context:a rules:p"),
   request: layout("size:p by:i top_k:i shown:i slots:i user:b arms:p"),
+  backend_answer: layout("size:p user:b model:b policy_hash:b decided_ms:q shown:i reserved:i posterior_version:q arms:a reward_windows:a token:b"),
   report: layout("size:p handle:b reward:d has_shown:i shown:i"),
   model: layout("size:p name:b link:b guarantee:b mechanism:b dimension:i reward_binary:i local:i local_context:i feature_l2_max:d reward_min:d "
     + "reward_max:d epsilon:d delta:d default_reward:d events_per_user_max:q reward_window_ms:q token_lifetime_ms:q"),

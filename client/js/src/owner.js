@@ -6,6 +6,7 @@ import { BandanaError } from "./error.js";
 const METHODS = {
   select: (owner, [options, by, user, arms, how]) => owner.with(options, (device, client) => device.select(client, by, user, arms, how)),
   activate: (owner, [options, handle]) => owner.with(options, (device, client) => device.activate(client, handle)),
+  adopt: (owner, [options, user, answer]) => owner.with(options, (device, client) => device.adopt(client, user, answer)),
   report: (owner, [options, handle, reward, shown]) => owner.with(options, async (device, client) => {
     await device.report(client, handle, reward, shown);
   }),
