@@ -4,6 +4,7 @@
 #include "common/decisions/jsonl_reader.h"
 #include "common/decisions/jsonl_writer.h"
 #include "tests/support/decision_text.h"
+#include "tests/support/logged_decisions.h"
 #include "tests/support/status_matchers.h"
 
 namespace bandana::testing {
@@ -43,40 +44,8 @@ std::string MessageOf(const std::string& text) {
   return outcome.faults.empty() ? "" : outcome.faults[0].message;
 }
 
-LoggedDecision Full() {
-  LoggedDecision decision;
-  decision.id = "00ff";
-  decision.time = absl::FromUnixNanos(1'700'000'000'123'456'789);
-  decision.instance = "ab";
-  decision.epoch = 3;
-  decision.version = 1ull << 63;
-  decision.user = "u\"1\n\xC3\xA9";
-  decision.context = R"({"hour":[1,{"a":null}]})";
-  decision.range = {-1, 2.5};
-  LoggedSlot slot;
-  slot.offered = 5;
-  slot.names = {"news", "a\\b"};
-  slot.x = {0.1, -2e-300, 3, 4};
-  slot.p = {1.0 / 3, 0.1};
-  slot.chosen_p = slot.p[1];
-  slot.q = {0.1234567, -1};
-  slot.chosen = 1;
-  slot.state = RewardState::kKnown;
-  slot.reward = 0.1 + 0.2;
-  slot.released = ReleaseLaw{2, -1.5, 3.5, true};
-  decision.slots = {slot, slot};
-  decision.slots[1].names.clear();
-  decision.slots[1].ids = {7, 4294967295u};
-  decision.slots[1].released.reset();
-  decision.slots[1].state = RewardState::kUnreported;
-  decision.slots[1].reward = 0;
-  decision.slots[1].baseline = true;
-  decision.slots[1].own_law = {0.25, 0.75};
-  return decision;
-}
-
 TEST(DecisionsJsonl, ReadsWhatItWrote) {
-  const LoggedDecision wrote = Full();
+  const LoggedDecision wrote = FullDecision();
   std::string text;
   AppendJsonLines(wrote, text);
   const Outcome outcome = ReadAll(text);
@@ -96,21 +65,8 @@ TEST(DecisionsJsonl, ReadsWhatItWrote) {
 }
 
 TEST(DecisionsJsonl, WritesTheContract) {
-  LoggedDecision decision;
-  decision.id = "d1";
-  decision.time = absl::FromUnixMillis(1'795'748'645'250);
-  decision.epoch = 2;
-  decision.version = 7;
-  LoggedSlot slot;
-  slot.offered = 2;
-  slot.ids = {4, 9};
-  slot.p = {0.25, 0.75};
-  slot.chosen = 1;
-  slot.state = RewardState::kKnown;
-  slot.reward = 0.5;
-  decision.slots = {slot};
   std::string text;
-  AppendJsonLines(decision, text);
+  AppendJsonLines(PlainDecision(), text);
   EXPECT_EQ(text, std::string(kLine) + "\n");
 }
 
@@ -124,7 +80,7 @@ TEST(DecisionsJsonl, TakesThePropensityOfTheChosenArmAlone) {
 
 TEST(DecisionsJsonl, KeepsNothingOfTheLineBefore) {
   std::string text;
-  AppendJsonLines(Full(), text);
+  AppendJsonLines(FullDecision(), text);
   const Outcome outcome = ReadAll(text + kLine + "\n" + Changed("[0.25,0.75]", "0.75"));
   ASSERT_THAT(outcome.decisions, SizeIs(3));
   const LoggedDecision& plain = outcome.decisions[1];
@@ -142,7 +98,7 @@ TEST(DecisionsJsonl, TellsRewardsThatAreOpenFromThoseThatNeverCome) {
 
 TEST(DecisionsJsonl, ReadsPiecesOfAnySize) {
   std::string text;
-  AppendJsonLines(Full(), text);
+  AppendJsonLines(FullDecision(), text);
   text += std::string(kLine) + "\r\n\n" + kLine;
   for (const std::size_t piece : {1, 2, 7, 64}) {
     const Outcome outcome = ReadAll(text, piece);
@@ -205,7 +161,7 @@ TEST(DecisionsJsonl, CountsACutLastLineAsSuch) {
 
 TEST(DecisionsJsonl, PassesOverAListWithoutOneOfItsSlots) {
   std::string text;
-  AppendJsonLines(Full(), text);
+  AppendJsonLines(FullDecision(), text);
   const std::size_t end = text.find('\n') + 1;
   const std::string first = text.substr(0, end), second = text.substr(end);
   const std::string plain = std::string(kLine) + "\n";

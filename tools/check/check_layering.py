@@ -18,7 +18,8 @@ SHARED = ["common/base", "common/random", "common/accounting", "common/mechanism
 COMMON = SHARED + ["common/linalg", "common/bandits", "common/design"]
 CORE = ["common/model/entries", "common/model/state", "common/model/learners", "common/model/paths", "common/model"]
 MODELS = ["server/models", "server/models/catalogue", "server/models/folder"]
-TOOLS = COMMON + ["common/channel", "client/include", "tools/base", "tools/environments"]
+TOOLS = COMMON + ["common/channel", "client/include", "tools/base", "tools/environments", "common/decisions",
+                  "tools/decisions"]
 
 # Room -> rooms whose headers it may include beside its own; * at the end: those below it as well. The longest matching prefix names a file's room.
 ALLOWED = {
@@ -95,6 +96,8 @@ ALLOWED = {
     "client/src": SHARED + ["client/core", "client/include", "common/channel", "common/sqlite"],
     "tools/base": ["common/base"],
     "tools/environments": COMMON + ["tools/base"],
+    # Files of decisions, in every format.
+    "tools/decisions": ["common/base", "common/decisions", "common/sqlite"],
     # Mechanisms as their papers print them.
     "tools/published": COMMON,
     # The audits look at what a device sends, at models that are opened again, and at both sides in worlds that are
