@@ -74,6 +74,10 @@ class Chromium:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
+    def storage(self, method, **params):
+        """A command of the protocol's domain Storage."""
+        return self._call(f"Storage.{method}", **params)
+
     def errors(self):
         """The browser's complaints since the page was opened, such as blocked content."""
         return [event["params"]["entry"]["text"] for event in self._events

@@ -1,6 +1,6 @@
 // One device: the WebAssembly module with its hooks over a store, fetch and timers.
 import { armsOf, backendAnswerOf, optionsOf } from "./asked.js";
-import { BandanaError } from "./error.js";
+import { BandanaError, said } from "./error.js";
 import { MARK_BYTES, Memory } from "./layout.js";
 
 const BY = { select: 0, slots: 1, deferred: 2, onDevice: 3, point: 4 };
@@ -20,7 +20,8 @@ export class Device {
     this.serverOf = serverOf;
     this.tags = 0;
     this.waiting = new Map(); // by tag
-    const exports = new WebAssembly.Instance(module, { bandana: this.imports() }).exports;
+    const hooks = Object.entries(this.imports()).map(([name, hook]) => [name, (...given) => this.hook(hook, given)]);
+    const exports = new WebAssembly.Instance(module, { bandana: Object.fromEntries(hooks) }).exports;
     this.c = exports;
     this.memory = new Memory(exports);
     exports._initialize();
@@ -102,7 +103,7 @@ export class Device {
   /** Nothing is told any more; whoever waits hears `reason`. */
   free(reason = new BandanaError("CANCELLED", "the client is closed")) {
     if (this.freed) return;
-    this.freed = true;
+    this.freed = reason;
     clearTimeout(this.timer);
     this.c.bandana_device_free(this.device);
     for (const { reject } of this.waiting.values()) reject(reason);
@@ -115,7 +116,7 @@ export class Device {
     return memory.putPlain([memory.put(given)]).data;
   }
   run(body) {
-    if (this.freed) throw new BandanaError("CANCELLED", "the client is closed");
+    if (this.freed) throw this.freed;
     const code = this.memory.scope(() => body(this.memory));
     if (code !== 0) throw new BandanaError(code, this.memory.literal(this.c.bandana_error()));
   }
@@ -162,6 +163,16 @@ export class Device {
 
   // --- hooks
 
+  // A hook that throws would leave the module in the middle of its work: the device ends instead, and sends nothing more.
+  hook(hook, given) {
+    try {
+      return hook(...given);
+    } catch (error) {
+      this.free(new BandanaError("UNAVAILABLE", `a hook failed: ${said(error)}`));
+      return 1; // `random` failed; of others nobody reads it
+    }
+  }
+
   onTell(result) {
     const tag = Number(result.tag);
     const waiter = this.waiting.get(tag);
@@ -175,7 +186,8 @@ export class Device {
     waiter.told = true;
     if (!waiter.delivered || result.code !== 0) this.waiting.delete(tag);
     if (result.code !== 0) {
-      waiter.reject(new BandanaError(result.code, this.memory.text(result.message)));
+      const why = this.failure && result.code === UNAVAILABLE ? ` (the store: ${said(this.failure)})` : "";
+      waiter.reject(new BandanaError(result.code, this.memory.text(result.message) + why));
       return;
     }
     const told = { client: result.client, value: result.value, selections: this.memory.array("selection", result.selections).map((one) => this.selectionAt(one)) };
@@ -213,8 +225,15 @@ export class Device {
       })),
     }));
     this.store.commit(changes, { erasedPrivate: commit.erased_private === 1 }).then(
-      () => this.committed(commit.id, 0),
-      (error) => (error.unknown ? this.free(new BandanaError("UNAVAILABLE", `the store failed: ${error.message}`)) : this.committed(commit.id, UNAVAILABLE)),
+      () => {
+        this.failure = undefined;
+        this.committed(commit.id, 0);
+      },
+      (error) => {
+        if (error.unknown) return this.free(new BandanaError("UNAVAILABLE", `the store failed: ${said(error)}`));
+        this.failure = error;
+        this.committed(commit.id, UNAVAILABLE);
+      },
     );
   }
   committed(id, code) {

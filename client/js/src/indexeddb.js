@@ -1,5 +1,5 @@
 // The store of a page: IndexedDB, durable at each commit, every row sealed under a key that never leaves the browser.
-import { BandanaError } from "./error.js";
+import { BandanaError, said } from "./error.js";
 import { bytesOf, decodeCells, encodeCells, hexOf, keyOf } from "./rows.js";
 import { Sealer } from "./seal.js";
 
@@ -19,11 +19,15 @@ function ended(transaction) {
   });
 }
 
+// Outside of the database, where a page has such a place. A worker has none.
+const markOf = (name) => `bandana mark ${name}`;
+const kept = (name) => globalThis.localStorage?.getItem(name);
+
 class PageStore {
   durable = true;
 
   constructor(name, db, key) {
-    this.markName = `bandana mark ${name}`;
+    this.markName = markOf(name);
     this.db = db;
     this.sealer = new Sealer(key);
     this.sealer.refill();
@@ -55,10 +59,9 @@ class PageStore {
     transaction.commit(); // else it waits for answers to this page, which may be gone
     await ended(transaction);
   }
-  // Outside of the database, where a page has such a place. A worker has none.
   get mark() {
-    const kept = globalThis.localStorage?.getItem(this.markName);
-    return kept ? bytesOf(kept) : undefined;
+    const mark = kept(this.markName);
+    return mark ? bytesOf(mark) : undefined;
   }
   keepMark(mark) {
     globalThis.localStorage?.setItem(this.markName, hexOf(mark));
@@ -75,6 +78,9 @@ export function pageStore(name = "bandana") {
     tabs: true,
     async open() {
       try {
+        // A store without a mark is new, as far as anybody knows: its key is made while the database opens.
+        const made = kept(markOf(name)) ? undefined : Sealer.makeKey();
+        made?.catch(() => {}); // heard below
         const opening = indexedDB.open(`bandana ${name}`, 1);
         opening.onupgradeneeded = () => {
           opening.result.createObjectStore(ROWS);
@@ -83,14 +89,14 @@ export function pageStore(name = "bandana") {
         const db = await answered(opening);
         let key = await answered(db.transaction(KEYS).objectStore(KEYS).get("seal"));
         if (!key) {
-          key = await Sealer.makeKey();
+          key = await (made ?? Sealer.makeKey());
           const transaction = db.transaction(KEYS, "readwrite", { durability: "strict" });
           transaction.objectStore(KEYS).put(key, "seal");
           await ended(transaction);
         }
         return new PageStore(name, db, key);
       } catch (error) {
-        throw new BandanaError("UNAVAILABLE", `the store ${name} does not open: ${error?.message ?? error}`);
+        throw new BandanaError("UNAVAILABLE", `the store ${name} does not open: ${said(error)}`);
       }
     },
   };

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""The JavaScript SDK killed at every hook, in a real browser against a real server: nothing is lost, drawn twice, or sent unpaid.
+
+Usage: kill_test.py SERVER PACKAGE. Exits with 77 (skipped) where there is no Chromium. Each point is a worker that stops there for ever and is
+then ended; the next worker of its store goes on from the rows. Mutants of the host must be found.
+"""
+
+import collections
+import functools
+import http.server
+import os
+import sys
+import tempfile
+import threading
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "reference"), HERE]
+import browser_test  # noqa: E402
+import chromium  # noqa: E402
+import processes  # noqa: E402
+import wire  # noqa: E402
+
+AT_ONCE = 6
+CONFIG = """listen: "127.0.0.1:0" http_listen: "127.0.0.1:0" api_listen: "127.0.0.1:0"
+api {{ allowed_origins: "{origin}" }}
+models {{ name: "quick" dimension: 2 shared {{}} mode: LOCAL_REWARD privacy {{ epsilon: 2 }}
+  reporting {{ reward_window {{ duration {{ nanos: 100000000 }} default_reward: 0.5 }} }} }}
+"""
+VISITS = """
+const visit = (given) => new Promise((resolve) => {
+  const worker = new Worker("/killed_worker.mjs", {type: "module"});
+  const seen = {told: 0, sent: []};
+  const end = (more) => { worker.terminate(); resolve({...seen, ...more}); };
+  worker.onmessage = ({data}) => {
+    if (data.told) ++seen.told;
+    else if (data.sent) seen.sent.push(data.sent.map((byte) => byte.toString(16).padStart(2, "0")).join(""));
+    else end(data);
+  };
+  worker.onerror = ({message}) => end({failed: message});
+  setTimeout(end, 40000, {failed: "it does not end"});
+  worker.postMessage({api: API, ...given});
+});
+const killed = async (killAt, mutant) => {
+  const store = `${mutant} ${killAt}`;
+  const first = await visit({store, killAt, mutant});
+  const then = first.killed ? await visit({store, killAt: 0, mutant, recovers: true}) : undefined;
+  return {killAt, first, then};
+};
+"""
+
+
+class Files(browser_test.Files):
+    def do_GET(self):  # pylint: disable=invalid-name
+        if self.path != "/killed_worker.mjs":
+            super().do_GET()
+            return
+        with open(os.path.join(HERE, "killed_worker.mjs"), "rb") as file:
+            body = file.read()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/javascript")
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def reports_of(visits):
+    """token -> the different reports that were sent with it."""
+    reports = collections.defaultdict(set)
+    for visit in visits:
+        for body in visit["sent"]:
+            for report in wire.all_of(bytes.fromhex(body)[5:], 3):
+                reports[wire.one_of(report, 1)].add(report)
+    return reports
+
+
+def faults_of(run):
+    """The faults of a visit that was killed, and of the one after it."""
+    visits = [visit for visit in (run["first"], run.get("then")) if visit]
+    failed = [visit["failed"] for visit in visits if "failed" in visit]
+    if failed:
+        return [f"failed: {failed[0]}"]
+    reports = reports_of(visits)
+    events = visits[-1]["ended"]["events"]
+    faults = []
+    if any(len(different) > 1 for different in reports.values()):
+        faults.append("drawn twice")
+    if len(reports) < sum(visit["told"] for visit in visits):
+        faults.append("lost")
+    if events != len(reports):
+        faults.append(f"{len(reports)} decisions reported, {events} paid")
+    return faults
+
+
+def runs_of(browser, api, mutant, points):
+    """The visits of one host, killed at each of the points."""
+    body = VISITS + f"""const points = {list(points)}, runs = [];
+      await Promise.all(Array.from({{length: {AT_ONCE}}}, async () => {{
+        while (points.length > 0) runs.push(await killed(points.shift(), "{mutant}"));
+      }}));
+      return runs;"""
+    return browser_test.run(browser, api, body)
+
+
+def check(browser, api, problems):
+    whole = runs_of(browser, api, "none", [0])[0]["first"]
+    if "ended" not in whole:
+        problems.append(f"a visit: {whole}")
+        return
+    last = whole["ended"]["points"]
+    print("points", last, flush=True)
+    names = collections.Counter()
+    for begin in range(1, last + 1, 12):
+        for run in runs_of(browser, api, "none", range(begin, min(begin + 12, last + 1))):
+            names[run["first"].get("killed", "nowhere")] += 1
+            for fault in faults_of(run):
+                problems.append(f"killed {run['first'].get('killed')} ({run['killAt']}): {fault}")
+    print(f"{last} points: {dict(names)}")
+    for mutant in ("early", "undrawn", "unpaid", "unopened"):
+        found = collections.Counter()
+        for begin in range(1, last + 1, 12):
+            for run in runs_of(browser, api, mutant, range(begin, min(begin + 12, last + 1), 3 if mutant.startswith("un") else 1)):
+                found.update(faults_of(run))
+        print(f"mutant {mutant}: {dict(found)}")
+        if not found:
+            problems.append(f"mutant {mutant} is not found")
+
+
+def main():
+    path = chromium.find()
+    if path is None:
+        processes.skip("no Chromium; ./dev setup --full installs it")
+    server_program, package = sys.argv[1:3]
+    pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Files, directory=package))
+    threading.Thread(target=pages.serve_forever, daemon=True).start()
+    origin = f"http://127.0.0.1:{pages.server_port}"
+    problems = []
+    with tempfile.TemporaryDirectory() as folder, processes.Children() as children:
+        with open(f"{folder}/server.textproto", "w", encoding="utf-8") as file:
+            file.write(CONFIG.format(origin=origin))
+        log = f"{folder}/server.log"
+        server = children.start(log, [server_program, "--config", f"{folder}/server.textproto", "--data_dir", f"{folder}/data"])
+        api = "http://" + processes.await_ready(server, log)["api"]
+        with chromium.Chromium(path, f"{folder}/browser") as browser:
+            browser.open(f"{origin}/page.html", 800, 600, False)
+            check(browser, api, problems)
+    for problem in problems:
+        print("wrong or missing:", problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
