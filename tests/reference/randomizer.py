@@ -48,6 +48,16 @@ class Component:
     def cells(self):
         return self.positions + self.width
 
+    def masses(self, step):
+        """How many draws give each cell; they sum to total()."""
+        per = STEPS // self.positions
+        up = step % per
+        out = [0] * self.cells()
+        for position, share in ((step // per, per - up), (step // per + 1, up)):
+            for cell in range(self.cells() if share else 0):
+                out[cell] += share * (self.high if position <= cell < position + self.width else self.low)
+        return out
+
     def cell(self, step, draw):
         per = STEPS // self.positions
         mass = self.grain * self.positions
@@ -109,6 +119,10 @@ class Table:
             numbers += component.integers()
         text = b"bandana randomizer table 1" + b"".join(n.to_bytes(8, "little") for n in numbers)
         return hashlib.sha256(text).digest()
+
+    def masses(self, step):
+        """How many words of 63 bits give each output."""
+        return [mass for component in self.components for mass in component.masses(step)]
 
     def output(self, step, word):
         draw, first = word % 2**63, 0

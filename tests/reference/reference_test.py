@@ -77,6 +77,17 @@ class VectorsTest(unittest.TestCase):
             self.assertEqual([[int(n) for n in one] for one in case["components"]], [one.integers() for one in table.components])
             self.assertEqual((table.outputs(), table.digest().hex()), (case["outputs"], case["digest"]))
 
+    def test_masses(self):
+        """All words have an output, and no reward makes one more than e^epsilon times as likely as another reward does."""
+        for case in vectors("table.1.json")["tables"]:
+            table = randomizer.Table(double(case["epsilon"]), case["binary"])
+            rows = [table.masses(step) for step in (0, 1, 2**19 + 12345, 2**20)]
+            for row in rows:
+                self.assertEqual((len(row), sum(row)), (table.outputs(), 2**63))
+            ratio = randomizer.ratio(double(case["epsilon"]))
+            for outputs in zip(*rows):
+                self.assertLessEqual(max(outputs) << 50, ratio * min(outputs))
+
     def test_draws(self):
         for case in vectors("draw.1.json")["tables"]:
             table = randomizer.Table(double(case["epsilon"]), case["binary"])
