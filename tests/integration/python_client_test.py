@@ -8,8 +8,10 @@ import asyncio
 import ctypes
 import os
 import re
+import shutil
 import signal
 import sqlite3
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -353,6 +355,31 @@ class PythonTest(unittest.TestCase):
         with self.assertRaises(bandana.Unavailable):
             bandana.Client(f"http://127.0.0.1:{processes.free_port()}", "raw", store=bandana.Store.in_memory(), options=options)
         self.assertLess(time.monotonic() - began, 10)
+
+    @unittest.skipUnless(shutil.which("openssl"), "openssl is not installed")
+    def test_a_server_is_believed_by_its_certificate_alone(self):
+        with tempfile.TemporaryDirectory() as folder, processes.Children() as children:
+            url = sdk_server.start_tls(SERVER, folder, children).url
+            options = bandana.Options(connect_timeout=0.3)
+
+            def refused(url, tls, pattern):
+                with self.assertRaisesRegex(bandana.Unavailable, pattern):
+                    bandana.Client(url, "now", store=self.path, tls=tls, options=options)
+
+            refused(url, f"{folder}/other.pem", "tls: localhost:.*: unable to get local issuer certificate")
+            refused(url, None, "tls: localhost:.*: unable to get local issuer certificate")
+            refused(url.replace("localhost", "127.0.0.1"), f"{folder}/ca.pem", "tls: 127.0.0.1:.*: IP address mismatch")
+            refused(self.url.replace("http:", "https:"), f"{folder}/ca.pem", "tls: 127.0.0.1:.*: ")
+            refused(url.replace("https:", "http:"), None, "^((?!tls).)*$")
+            for name in ("none.pem", "server.key"):
+                with self.assertRaisesRegex(bandana.InvalidArgument, f"tls: .*{name} is no PEM file of certificates: "):
+                    bandana.Client(url, "now", store=self.path, tls=f"{folder}/{name}")
+            for tls in (f"{folder}/ca.pem", ssl.create_default_context(cafile=f"{folder}/ca.pem")):
+                with bandana.Client(url, "now", store=self.path, tls=tls) as client:
+                    for _ in range(3):
+                        client.report(client.select("mia", ROWS), 1.0)
+                    self.assertTrue(client.flush(20))
+                    self.assertEqual(client.stats().reports_applied, 3)
 
     def test_a_closed_client_is_refused(self):
         store = bandana.Store(self.path)

@@ -271,6 +271,28 @@ public final class ClientTest {
         () -> new Client("http://127.0.0.1:1", "raw", Store.inMemory(), new Options().connectTimeoutMs(300)));
   }
 
+  private static Client secure(String url, String caFile, Store store) {
+    Options options = new Options().connectTimeoutMs(1000);
+    return new Client(url, "now", store, caFile == null ? options : options.caFile(folder.resolve("tls").resolve(caFile).toString()));
+  }
+
+  static void aServerIsBelievedByItsCertificateAlone() throws Exception {
+    String tls = System.getProperty("bandana.tls");
+    String byAddress = tls.replace("localhost", "127.0.0.1");
+    try (Store store = Store.open(path())) {
+      refused(Status.UNAVAILABLE, "tls: " + tls + ": ", () -> secure(tls, "other.pem", store).close());
+      refused(Status.UNAVAILABLE, "unable to find valid certification path", () -> secure(tls, null, store).close());
+      refused(Status.UNAVAILABLE, "No subject alternative names matching IP address", () -> secure(byAddress, "ca.pem", store).close());
+      refused(Status.UNAVAILABLE, "tls: https:", () -> secure(url.replace("http:", "https:"), "ca.pem", store).close());
+      refused(Status.INVALID_ARGUMENT, "none.pem cannot be read", () -> secure(tls, "none.pem", store).close());
+      refused(Status.INVALID_ARGUMENT, "caFile: ", () -> secure(tls, "server.key", store).close());
+      try (Client client = secure(tls, "ca.pem", store)) {
+        for (int i = 0; i < 3; ++i) client.report(client.select("mia", ROWS), 1.0);
+        check(client.flush(20_000) && client.stats().reportsApplied == 3, client.stats().reportsApplied);
+      }
+    }
+  }
+
   public static void main(String[] arguments) throws Exception {
     url = arguments[0];
     folder = Path.of(arguments[1]);

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import certificates
 import processes
 
 CONFIG = """
@@ -33,3 +34,13 @@ def start(program, folder, children, config=CONFIG):
     process = children.start(log, [program, "--config", path, *listen, "--data_dir", f"{folder}/data"])
     addresses = processes.await_ready(process, log)
     return Server(f"http://{addresses['api']}", addresses["listen"], process)
+
+
+def start_tls(program, folder, children):
+    """As start, over TLS: the url's host is localhost, as in the certificate, which `folder`/ca.pem has signed, and other.pem has not."""
+    for name in ("ca", "other"):
+        certificates.authority(folder, name)
+    certificates.server(folder, "server", "ca", "localhost")
+    tls = f'tls {{ certificate_file: "{folder}/server.pem" private_key_file: "{folder}/server.key" }}\n'
+    server = start(program, folder, children, tls + CONFIG)
+    return dataclasses.replace(server, url=f"https://localhost:{server.url.rsplit(':', 1)[1]}")

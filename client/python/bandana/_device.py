@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from . import _abi
 from ._http import Answer, Call, Callers, Target
 from ._rows import Rows
-from .errors import Cancelled, Error, FailedPrecondition, Unavailable, error_of
+from .errors import Cancelled, DeadlineExceeded, Error, FailedPrecondition, Unavailable, error_of
 
 _SCRUB_SECONDS = 0.25
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
@@ -286,7 +286,10 @@ class Device:
         if future is None:
             return
         if result.code != 0:
-            why = error_of(result.code, result.message.text())
+            message, distrust = result.message.text(), self._callers.distrust()
+            if distrust and result.code in (DeadlineExceeded.code, Unavailable.code):
+                message = f"{message} ({distrust})"
+            why = error_of(result.code, message)
             self._told_later.append(lambda: _settle(future, why=why))
         else:
             value = result_of(result)

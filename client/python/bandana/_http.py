@@ -20,6 +20,8 @@ _ANSWER_BYTES_MAX = 512 << 20
 _READY_PAUSE = 0.05  # seconds between two looks for a server
 
 Token = Union[str, Callable[[], str], None]
+# Who is believed to sign the server's certificate: a context, or the path of a PEM file of authorities. None: the system's.
+Tls = Union[ssl.SSLContext, str, None]
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Target:
     tls: ssl.SSLContext | None = None
 
     @staticmethod
-    def of(url: str, token: Token = None, tls: ssl.SSLContext | None = None) -> "Target":
+    def of(url: str, token: Token = None, tls: Tls = None) -> "Target":
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InvalidArgument(f"url: must be http://host:port or https://host:port, got {url!r}")
@@ -47,7 +49,7 @@ class Target:
             port = parts.port or (443 if parts.scheme == "https" else 80)
         except ValueError as why:
             raise InvalidArgument(f"url: {why}") from why
-        return Target(parts.scheme, parts.hostname, port, token, tls)
+        return Target(parts.scheme, parts.hostname, port, token, _context(tls))
 
     def connection(self, seconds: float) -> http.client.HTTPConnection:
         if self.scheme == "https":
@@ -57,6 +59,15 @@ class Target:
     def headers(self) -> dict[str, str]:
         token = self.token() if callable(self.token) else self.token
         return {"authorization": f"Bearer {token}"} if token else {}
+
+
+def _context(tls: Tls) -> ssl.SSLContext | None:
+    if not isinstance(tls, str):
+        return tls
+    try:
+        return ssl.create_default_context(cafile=tls)
+    except OSError as why:  # of ssl as well
+        raise InvalidArgument(f"tls: {tls} is no PEM file of certificates: {getattr(why, 'reason', None) or why.strerror}") from why
 
 
 @dataclass
@@ -94,6 +105,12 @@ class Callers:
         self._idle = 0
         self._kept: dict[Target, list[http.client.HTTPConnection]] = {}
         self._stopped = False
+        self._distrusted: dict[Target, str] = {}
+
+    def distrust(self) -> str:
+        """Why servers are not believed to be those that they should be; empty: all are."""
+        with self._lock:
+            return "; ".join(self._distrusted.values())
 
     def make(self, call: Call) -> None:
         with self._lock:
@@ -134,8 +151,12 @@ class Callers:
             try:
                 if kept is None:
                     connection.connect()
-            except OSError:
-                if call.wait_for_ready and time.monotonic() + _READY_PAUSE < call.deadline:
+                    self._note(call.target, None)
+            except OSError as why:
+                distrusted = isinstance(why, ssl.SSLCertVerificationError)
+                if isinstance(why, ssl.SSLError):
+                    self._note(call.target, why.verify_message if distrusted else why.reason)
+                if not distrusted and call.wait_for_ready and time.monotonic() + _READY_PAUSE < call.deadline:
                     time.sleep(_READY_PAUSE)
                     continue
                 return _no_answer(call)
@@ -147,6 +168,13 @@ class Callers:
                 if kept is not None and time.monotonic() < call.deadline:
                     continue
                 return _no_answer(call)
+
+    def _note(self, target: Target, why: str | None) -> None:
+        with self._lock:
+            if why is None:
+                self._distrusted.pop(target, None)
+            else:
+                self._distrusted[target] = f"tls: {target.host}:{target.port}: {why}"
 
     def _post(self, call: Call, connection: http.client.HTTPConnection) -> Answer:
         seconds = max(0.001, call.deadline - time.monotonic())

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Callable
 
-from ._http import Token
+from ._http import Tls, Token
 from .client import Requests, Store
 from .types import Delivery, Leave, ModelInfo, Options, Policy, Readings, Rules, Selection, Spent, Stats, Stream, Values
 
@@ -29,7 +28,7 @@ class Client:
         leave: Leave = Leave.WHEN_DUE,
         options: Options = Options(),
         token: Token = None,
-        tls: ssl.SSLContext | None = None,
+        tls: Tls = None,
     ) -> "Client":
         own = None if isinstance(store, Store) else await asyncio.to_thread(Store, store)
         try:

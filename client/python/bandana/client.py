@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import ssl
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 
 from . import _abi, _values
 from ._device import Device
-from ._http import Target, Token
+from ._http import Target, Tls, Token
 from .errors import InvalidArgument
 from .types import Arms, Delivery, Leave, ModelInfo, Options, Policy, Readings, Rules, Selection, Spent, Stats, Stream, Values
 
@@ -65,7 +64,7 @@ def _arms(given) -> Arms:
 class Requests:
     """Each call of a client as a future. Client and aio.Client are made of it."""
 
-    def __init__(self, url: str, model: str, store: Store, policy: Policy, leave: Leave, options: Options, token: Token, tls):
+    def __init__(self, url: str, model: str, store: Store, policy: Policy, leave: Leave, options: Options, token: Token, tls: Tls):
         target = Target.of(url, token, tls)
         self._device, self._library = store.device, store.device.library
         self._device.reach(url, target)
@@ -177,8 +176,9 @@ class Client:
     """One model's client. Make one per model and process, and share it.
 
     `url` is the server's api_listen. `store` is a Store, or a path of which the client then has the
-    only Store. `token`: a bearer token or a function that returns one. `tls`: an ssl.SSLContext for
-    https. The methods are those of the C++ Client (bandana/client.h), whose comments hold.
+    only Store. `token`: a bearer token or a function that returns one. `tls`, for
+    https: the path of a PEM file of the authorities that may have signed the server's certificate,
+    or an ssl.SSLContext; by default the system's authorities. The methods are those of the C++ Client (bandana/client.h), whose comments hold.
 
     Errors: InvalidArgument; NotFound no such model; FailedPrecondition the model is weaker than the
     policy (the message names the point), or is local and the store is not durable; Unavailable no
@@ -195,7 +195,7 @@ class Client:
         leave: Leave = Leave.WHEN_DUE,
         options: Options = Options(),
         token: Token = None,
-        tls: ssl.SSLContext | None = None,
+        tls: Tls = None,
     ):
         self._own = None if isinstance(store, Store) else Store(store)
         try:

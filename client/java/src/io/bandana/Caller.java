@@ -10,10 +10,12 @@ import java.net.URL;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Supplier;
 import javax.net.ssl.HttpsURLConnection;
+import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocketFactory;
 
 /** Makes calls, one POST each, on threads that do not keep the process. */
@@ -74,6 +76,13 @@ final class Caller {
     }
   }
 
+  private final Map<String, String> distrusted = new ConcurrentHashMap<>(); // by url
+
+  /** Why servers are not believed to be those that they should be; empty: all are. */
+  String distrust() {
+    return String.join("; ", distrusted.values());
+  }
+
   private final ExecutorService threads =
       Executors.newCachedThreadPool(
           task -> {
@@ -99,16 +108,21 @@ final class Caller {
     threads.shutdownNow();
   }
 
-  private static Answer attempt(Call call, Target target) throws InterruptedException {
+  private Answer attempt(Call call, Target target) throws InterruptedException {
     long end = System.nanoTime() + call.deadlineMs * 1_000_000;
     while (true) {
       long left = Math.max(1, (end - System.nanoTime()) / 1_000_000);
       try {
-        return post(call, target, (int) Math.min(left, Integer.MAX_VALUE));
+        Answer answer = post(call, target, (int) Math.min(left, Integer.MAX_VALUE));
+        distrusted.remove(target.url);
+        return answer;
       } catch (java.net.ConnectException why) {
         if (!call.waitForReady || left <= READY_PAUSE_MS) break;
         Thread.sleep(READY_PAUSE_MS);
       } catch (SocketTimeoutException why) {
+        break;
+      } catch (SSLException why) {
+        distrusted.put(target.url, "tls: " + target.url + ": " + why.getMessage());
         break;
       } catch (IOException why) {
         break;

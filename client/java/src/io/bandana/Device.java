@@ -356,7 +356,11 @@ final class Device implements Native.Hooks {
     if (kind == QUEUED && code != 0) deliveries.remove(tag);
     if (future == null) return;
     if (code != 0) {
-      BandanaException why = new BandanaException(BandanaException.Status.of(code), result.text("message"));
+      BandanaException.Status status = BandanaException.Status.of(code);
+      String distrust = caller.distrust();
+      boolean noAnswer = status == BandanaException.Status.UNAVAILABLE || status == BandanaException.Status.DEADLINE_EXCEEDED;
+      String more = noAnswer && !distrust.isEmpty() ? " (" + distrust + ")" : "";
+      BandanaException why = new BandanaException(status, result.text("message") + more);
       told.add(() -> future.completeExceptionally(why));
     } else {
       Object value = Values.resultOf(result);

@@ -32,8 +32,15 @@ public final class Options {
     return this;
   }
 
+  /** For https. By default the JDK's authorities are believed. */
   public Options tls(SSLSocketFactory value) {
     tls = value;
+    return this;
+  }
+
+  /** For https: the PEM file of the authorities that may have signed the server's certificate. Errors: INVALID_ARGUMENT. */
+  public Options caFile(String path) {
+    tls = Authorities.of(path);
     return this;
   }
 
