@@ -49,6 +49,12 @@ inline constexpr AlphaEntry kAlphas[] = {
     {"cap_law_mean", 1e-6},
     {"dgs_noise", 1e-6},
     {"selection_rules_fit", 1e-6},
+    {"judging_bias", 1e-6},
+    {"judging_anytime", 1e-6},
+    {"judging_large_sample", 1e-6},
+    {"judging_lists", 1e-6},
+    {"judging_early_reports", 1e-6},
+    {"judging_propensities", 1e-6},
     {"list_rules_fit", 1e-6},
     {"thompson_marginal", 1e-6},
 };

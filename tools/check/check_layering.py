@@ -33,6 +33,8 @@ ALLOWED = {
     "common/features": ["common/base"],
     # Decisions as logs keep them.
     "common/decisions": ["common/base", "common/json", "common/mechanisms"],
+    # Logged decisions and policies -> values with intervals.
+    "common/judging": ["common/base", "common/decisions", "common/mechanisms"],
     # A posterior and arms -> a ranking, on both sides.
     "common/ranking": ["common/base", "common/linalg"],
     # A model's policy and its mechanism, on both sides.

@@ -1,0 +1,15 @@
+# Tests of judging policies by logs; see bandana_test in cmake/bandana.cmake.
+bandana_test(NAME anytime_bound_test SRCS unit/anytime_bound_test.cc DEPS bandana::judging)
+bandana_test(NAME judged_policies_test SRCS unit/judged_policies_test.cc DEPS bandana::judging)
+bandana_test(NAME survey_test SRCS unit/survey_test.cc DEPS bandana::judging)
+bandana_test(NAME judging_property_test SRCS property/judging_property_test.cc DEPS bandana::judging LABELS property)
+bandana_test(NAME judging_worlds_stat_test SRCS statistical/judging_worlds_stat_test.cc
+  DEPS bandana::judging_worlds bandana::test_support LABELS statistical TIMEOUT 300)
+bandana_test(NAME propensity_test_stat_test SRCS statistical/propensity_test_stat_test.cc
+  DEPS bandana::judging_worlds bandana::test_support LABELS statistical)
+if(BANDANA_BUILD_TESTS)
+  add_test(NAME judging_worlds_whole_test COMMAND judging_worlds_stat_test)
+  add_test(NAME propensity_test_whole_test COMMAND propensity_test_stat_test)
+  set_tests_properties(judging_worlds_whole_test propensity_test_whole_test PROPERTIES LABELS "statistical;slow" TIMEOUT 7200
+    ENVIRONMENT BANDANA_JUDGING_SEEDS=2000)
+endif()
