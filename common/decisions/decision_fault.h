@@ -18,6 +18,9 @@ inline constexpr std::string_view kDuplicate = "duplicate";
 inline constexpr std::string_view kPending = "pending";  // its window is open
 inline constexpr std::string_view kUnreported = "unreported";
 inline constexpr std::string_view kSingleArm = "single_arm";  // says nothing of any policy
+inline constexpr std::string_view kSkipLearn = "skip_learn";  // DSJSON: not to be learnt from
+inline constexpr std::string_view kSampled =
+    "sampled";  // DSJSON: stands for others, left out by chance
 }  // namespace skip_reason
 
 struct DecisionFault {

@@ -6,3 +6,5 @@ bandana_test(NAME decision_store_test SRCS unit/decision_store_test.cc DEPS band
 bandana_test(NAME decision_formats_test SRCS unit/decision_formats_test.cc DEPS bandana::decisions bandana::json)
 bandana_test(NAME decision_files_test SRCS unit/decision_files_test.cc
   DEPS bandana::decision_files bandana::sqlite bandana::test_support)
+bandana_test(NAME csv_reader_test SRCS unit/csv_reader_test.cc DEPS bandana::decisions)
+bandana_test(NAME decision_readers_test SRCS unit/decision_readers_test.cc DEPS bandana::decisions)

@@ -1,0 +1,77 @@
+// Tables of decisions: any bytes are rows, decisions or faults, pieces change nothing, and a
+// decision that was read is written so that it reads back as it was.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/decisions/csv_reader.h"
+#include "common/decisions/obp_reader.h"
+#include "common/decisions/obp_rows.h"
+#include "tests/support/decision_text.h"
+
+namespace {
+
+using bandana::testing::BytesOf;
+
+struct Outcome {
+  std::vector<bandana::LoggedDecision> decisions;
+  std::vector<std::string> faults;
+};
+
+Outcome ReadAll(const std::string& text, std::size_t piece) {
+  Outcome outcome;
+  const auto reader = bandana::ObpReader::Open(BytesOf(text, piece));
+  if (!reader.ok()) return outcome;
+  bandana::LoggedDecision decision;
+  bandana::DecisionFault fault;
+  for (;;) {
+    const auto next = (*reader)->Read(decision, fault);
+    BANDANA_CHECK(next.ok());
+    if (*next == bandana::DecisionSource::Next::kEnd) return outcome;
+    if (*next == bandana::DecisionSource::Next::kFault) {
+      outcome.faults.push_back(fault.message);
+    } else {
+      outcome.decisions.push_back(decision);
+    }
+  }
+}
+
+void ReadRows(const std::string& text) {
+  bandana::CsvReader reader(BytesOf(text, 3));
+  const auto header = reader.ReadHeader();
+  if (!header.ok()) return;
+  std::vector<std::string> cells;
+  bandana::DecisionFault fault;
+  for (;;) {
+    const auto next = reader.Read(cells, fault);
+    BANDANA_CHECK(next.ok());
+    if (*next == bandana::CsvReader::Next::kEnd) return;
+    if (*next == bandana::CsvReader::Next::kRow) BANDANA_CHECK(cells.size() == header->size());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  ReadRows(text);
+  const Outcome whole = ReadAll(text, size + 1);
+  const Outcome pieces = ReadAll(text, 5);
+  BANDANA_CHECK(whole.faults == pieces.faults);
+  BANDANA_CHECK(whole.decisions.size() == pieces.decisions.size());
+  bandana::ObpRows rows;
+  std::string written;
+  for (const bandana::LoggedDecision& decision : whole.decisions) rows.Append(decision, written);
+  rows.End(written);
+  const Outcome again = ReadAll(written, size + 1);
+  BANDANA_CHECK(again.faults.empty());
+  BANDANA_CHECK(again.decisions.size() == whole.decisions.size());
+  for (std::size_t i = 0; i < again.decisions.size(); ++i) {
+    BANDANA_CHECK(again.decisions[i].slots == whole.decisions[i].slots);
+    BANDANA_CHECK(again.decisions[i].id == whole.decisions[i].id);
+    BANDANA_CHECK(again.decisions[i].time == whole.decisions[i].time);
+  }
+  return 0;
+}
