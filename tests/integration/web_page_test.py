@@ -27,6 +27,16 @@ def spent(browser):
     return tuple(map(int, SPENT.search(browser.evaluate("document.getElementById('spent').textContent")).groups()))
 
 
+def preloaded(source):
+    """The SDK's modules that the page fetches at once, and those that it needs."""
+    needed, found = [], ["browser"]
+    while found:
+        needed.append(found.pop())
+        names = re.findall(r'from "\./(\w+)\.js"', processes.read(f"{source}/client/js/src/{needed[-1]}.js"))
+        found += [name for name in names if name not in needed + found]
+    return re.findall(r'"modulepreload" href="/sdk/src/(\w+)\.js"', processes.read(f"{source}/examples/web/index.html")), needed
+
+
 def main():
     path = chromium.find()
     if path is None:
@@ -38,6 +48,8 @@ def main():
         if seen != expected:
             problems.append(f"{name}: {seen} instead of {expected}")
 
+    links, needed = preloaded(source)
+    expect("modules that are fetched at once", sorted(links), sorted(needed))
     with tempfile.TemporaryDirectory() as folder, processes.Children() as children:
         log = f"{folder}/web.log"
         web = children.start(log, [sys.executable, f"{source}/tools/web/web.py", server, source, module])
