@@ -39,10 +39,10 @@ class Images:
     def __init__(self, root, programs, work):
         self.clone, self.work = os.path.join(work, "clone"), work
         subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", root, self.clone], check=True)
-        target = os.path.join(self.clone, "build/release/bin")
-        os.makedirs(target)
-        for program in ("bandana-server", "bandana-ctl", "bandana-fleet"):
-            shutil.copy(os.path.join(programs, program), target)
+        for file in ("bin/bandana-server", "bin/bandana-ctl", "bin/bandana-fleet", "lib/libbandana.so.0"):
+            target = os.path.join(self.clone, "build/release", file)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copy(os.path.join(os.path.dirname(programs), file), target)
 
     def build(self):
         out = subprocess.run(["deploy/image/build.sh"], cwd=self.clone, env={**os.environ, "BANDANA_IMAGE_ENGINE": "buildah"}, check=True,

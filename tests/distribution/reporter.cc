@@ -1,7 +1,9 @@
 // Reports one reward for every slot of many decisions, by the C++ SDK: SERVER MODEL STORE DECISIONS
 // REWARD. Prints how many reports were applied, and how many of them by default.
 #include <bandana/client.h>
+#include <bandana/store.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +14,8 @@
 int main(int argc, char** argv) {
   if (argc != 6) return 2;
   constexpr int kSlots = 16;
-  const int decisions = std::atoi(argv[4]);
+  const int decisions = static_cast<int>(std::strtol(argv[4], nullptr, 10));
+  const double reward = std::strtod(argv[5], nullptr);
   const auto store = bandana::DeviceStore::Open(argv[3]);
   bandana::ClientOptions options;
   options.target = argv[1];
@@ -32,7 +35,7 @@ int main(int argc, char** argv) {
       return 1;
     }
     for (const bandana::Selection& slot : *slots) {
-      if (!(*client)->Report(slot, std::atof(argv[5])).ok()) return 1;
+      if (!(*client)->Report(slot, reward).ok()) return 1;
     }
   }
   bandana::ClientStats stats = (*client)->Stats();
