@@ -24,7 +24,7 @@ api {{ allowed_origins: "{origin}" }}
 models {{ name: "news" dimension: 2 shared {{}} mode: LOCAL_REWARD privacy {{ epsilon: 2 }}
   reporting {{ reward_window {{ duration {{ nanos: 300000000 }} default_reward: 0.5 }} }} }}
 models {{ name: "slow" dimension: 2 shared {{}} mode: LOCAL_REWARD privacy {{ epsilon: 2 }}
-  reporting {{ reward_window {{ duration {{ seconds: 12 }} default_reward: 0.5 }} }} }}
+  reporting {{ reward_window {{ duration {{ seconds: 30 }} default_reward: 0.5 }} }} }}
 """
 PAGE = b"""<!doctype html><meta charset="utf-8"><title>page</title><script type="module">
 import * as sdk from "/package/src/browser.js"; window.sdk = sdk;</script>"""
@@ -33,7 +33,7 @@ COMMON = """
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const open = (model, store, w = window) => w.sdk.connect({url: API, model, store: w.sdk.pageStore(store), policy: {epsilonMax: 2}, leave: "when_due"});
 const applied = async (client, count) => {
-  for (let i = 0; i < 400; ++i) {
+  for (let i = 0; i < 600; ++i) {
     const stats = await client.stats();
     if (stats.reportsApplied >= count) return stats;
     await wait(100);
@@ -176,6 +176,27 @@ def sealed(browser, api, problems):
     check(problems, "a store's key and rows", seen, {"exported": "no", "named": False, "refused": "DATA_LOSS", "cleared": "DATA_LOSS"})
 
 
+def adopts(browser, api, problems):
+    """A decision that a backend fetched is adopted when the page is loaded, and not by a person's click."""
+    seen = run(browser, api, f"""
+        const at = API + "/v1/models/news";
+        const {{policyHash}} = await (await fetch(at)).json();
+        const backend = async () => ({{user: "ann", model: "news", policyHash, decidedMs: Date.now(), selection: await (await fetch(at + ":select", {{
+          method: "POST", body: JSON.stringify({{user: "ann", arms: {{inlineArms: {{features: {ARMS}.flat()}}}}, policyHash}})}})).json()}});
+        const client = await open("news", "adopts");
+        await client.report(await client.adopt("ann", await backend()), 1);
+        const answer = await backend();
+        window.clicked = {{client, done: new Promise((resolve) => document.addEventListener("click",
+          () => client.adopt("ann", answer).then(() => resolve("adopted"), (error) => resolve(error.message)), {{once: true}}))}};
+        const stats = await applied(client, 1);
+        return stats.reportsDefaulted;""")
+    check(problems, "an adopted decision with a reaction", seen, 0)
+    browser.click(100, 100)
+    seen = run(browser, api, "const {client, done} = window.clicked; const fate = await done; return {fate, events: (await client.spent('ann')).events};")
+    if "FAILED_PRECONDITION: adopt must not be called in the handler of a click event" not in seen["fate"] or seen["events"] != 1:
+        problems.append(f"a click that adopts: {seen}")
+
+
 def main():
     path = chromium.find()
     if path is None:
@@ -194,6 +215,7 @@ def main():
         with chromium.Chromium(path, f"{folder}/browser") as browser:
             browser.open(f"{origin}/page.html", 800, 600, False)
             decisions(browser, api, problems)
+            adopts(browser, api, problems)
             sealed(browser, api, problems)
             tabs(browser, api, problems)
             navigations(browser, api, origin, problems)

@@ -40,10 +40,10 @@ const visit = (given) => new Promise((resolve) => {
   setTimeout(end, 40000, {failed: "it does not end"});
   worker.postMessage({api: API, ...given});
 });
-const killed = async (killAt, mutant) => {
-  const store = `${mutant} ${killAt}`;
-  const first = await visit({store, killAt, mutant});
-  const then = first.killed ? await visit({store, killAt: 0, mutant, recovers: true}) : undefined;
+const killed = async (killAt, mutant, leave) => {
+  const store = `${mutant} ${leave} ${killAt}`;
+  const first = await visit({store, killAt, mutant, leave});
+  const then = first.killed ? await visit({store, killAt: 0, mutant, leave, recovers: true}) : undefined;
   return {killAt, first, then};
 };
 """
@@ -90,34 +90,33 @@ def faults_of(run):
     return faults
 
 
-def runs_of(browser, api, mutant, points):
+def runs_of(browser, api, mutant, leave, points):
     """The visits of one host, killed at each of the points."""
     body = VISITS + f"""const points = {list(points)}, runs = [];
       await Promise.all(Array.from({{length: {AT_ONCE}}}, async () => {{
-        while (points.length > 0) runs.push(await killed(points.shift(), "{mutant}"));
+        while (points.length > 0) runs.push(await killed(points.shift(), "{mutant}", "{leave}"));
       }}));
       return runs;"""
     return browser_test.run(browser, api, body)
 
 
-def check(browser, api, problems):
-    whole = runs_of(browser, api, "none", [0])[0]["first"]
+def check(browser, api, leave, mutants, problems):
+    whole = runs_of(browser, api, "none", leave, [0])[0]["first"]
     if "ended" not in whole:
         problems.append(f"a visit: {whole}")
         return
     last = whole["ended"]["points"]
-    print("points", last, flush=True)
     names = collections.Counter()
     for begin in range(1, last + 1, 12):
-        for run in runs_of(browser, api, "none", range(begin, min(begin + 12, last + 1))):
+        for run in runs_of(browser, api, "none", leave, range(begin, min(begin + 12, last + 1))):
             names[run["first"].get("killed", "nowhere")] += 1
             for fault in faults_of(run):
                 problems.append(f"killed {run['first'].get('killed')} ({run['killAt']}): {fault}")
-    print(f"{last} points: {dict(names)}")
-    for mutant in ("early", "undrawn", "unpaid", "unopened"):
+    print(f"{leave}: {last} points: {dict(names)}", flush=True)
+    for mutant in mutants:
         found = collections.Counter()
         for begin in range(1, last + 1, 12):
-            for run in runs_of(browser, api, mutant, range(begin, min(begin + 12, last + 1), 3 if mutant.startswith("un") else 1)):
+            for run in runs_of(browser, api, mutant, leave, range(begin, min(begin + 12, last + 1), 3 if mutant.startswith("un") else 1)):
                 found.update(faults_of(run))
         print(f"mutant {mutant}: {dict(found)}")
         if not found:
@@ -141,7 +140,8 @@ def main():
         api = "http://" + processes.await_ready(server, log)["api"]
         with chromium.Chromium(path, f"{folder}/browser") as browser:
             browser.open(f"{origin}/page.html", 800, 600, False)
-            check(browser, api, problems)
+            check(browser, api, "when_due", ("early", "undrawn", "unpaid", "unopened"), problems)
+            check(browser, api, "at_start", (), problems)
     for problem in problems:
         print("wrong or missing:", problem)
     return 1 if problems else 0

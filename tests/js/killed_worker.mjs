@@ -73,9 +73,9 @@ const MUTANTS = {
   undrawn: () => forget((changes) => (changes.some(({ table }) => table === DRAWN) ? [] : changes)),
 };
 
-async function visit({ api, store, mutant, recovers }) {
+async function visit({ api, store, mutant, leave, recovers }) {
   MUTANTS[mutant]();
-  const client = await sdk.connect({ url: api, model: "quick", store: sdk.pageStore(store), policy: { epsilonMax: 2 }, leave: "when_due", backoffMinMs: 1 });
+  const client = await sdk.connect({ url: api, model: "quick", store: sdk.pageStore(store), policy: { epsilonMax: 2 }, leave, backoffMinMs: 1 });
   if (!recovers) {
     const shown = await client.select("ann", ARMS);
     postMessage({ told: 1 });
@@ -84,7 +84,10 @@ async function visit({ api, store, mutant, recovers }) {
     postMessage({ told: 1 });
   }
   let stats;
-  while ((stats = await client.stats()).reportsPending > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  while ((stats = await client.stats()).reportsPending > 0) {
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    await client.begin(); // a start, with leave "at_start"
+  }
   const { events } = await client.spent("ann");
   await client.close();
   postMessage({ ended: { points, events, stats } });

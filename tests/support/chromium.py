@@ -74,6 +74,11 @@ class Chromium:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
+    def click(self, x, y):
+        """As a person does: the page's events are trusted."""
+        for kind in ("mousePressed", "mouseReleased"):
+            self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
     def storage(self, method, **params):
         """A command of the protocol's domain Storage."""
         return self._call(f"Storage.{method}", **params)
