@@ -132,7 +132,11 @@ std::string ErasedRewardRow() { return std::string(kRewardRowBytes, '\0'); }
 std::size_t UserRows(std::string_view segment) { return RowsOf(segment, kUserRowBytes); }
 
 UserRow UserRowAt(std::string_view segment, std::size_t index) {
-  ByteReader in(RowOf(segment, kUserRowBytes, index));
+  return UserRowOf(RowOf(segment, kUserRowBytes, index));
+}
+
+UserRow UserRowOf(std::string_view bytes) {
+  ByteReader in(bytes);
   UserRow row;
   in.Fixed(row.user);
   row.offset = in.U32();

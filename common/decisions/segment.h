@@ -110,6 +110,8 @@ std::string ErasedRewardRow();
 // The rows of a segment; a cut last one is left out. `index` < rows.
 std::size_t UserRows(std::string_view segment);
 UserRow UserRowAt(std::string_view segment, std::size_t index);
+// A row's own bytes. Requires kUserRowBytes of them.
+UserRow UserRowOf(std::string_view bytes);
 std::size_t RewardRows(std::string_view segment);
 // The row's decision, whatever its checksum says; zeros where it is erased.
 StoredId RewardDecisionAt(std::string_view segment, std::size_t index);

@@ -140,10 +140,13 @@ absl::Status ReadExtra(std::size_t arms, ByteReader& in, StoredDecision& decisio
 }  // namespace
 
 std::uint32_t ArmMark(std::string_view features, std::string_view keys) {
+  // zlib begins anew where it is given no bytes by a null pointer.
   const auto add = [](uLong sum, std::string_view bytes) {
-    return crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+    return bytes.empty() ? sum
+                         : crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
   };
-  return static_cast<std::uint32_t>(add(add(crc32_z(0, nullptr, 0), features), keys));
+  const auto mark = static_cast<std::uint32_t>(add(add(0, features), keys));
+  return mark == 0 ? 1 : mark;
 }
 
 void EncodeDecision(const StoredDecision& decision, std::string& out) {

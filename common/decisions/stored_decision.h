@@ -70,8 +70,8 @@ struct StoredDecision {
   friend bool operator==(const StoredDecision&, const StoredDecision&) = default;
 };
 
-// 32 bits of the arm as an entry of the model's log has it, so that the entry says which rank its
-// reward is of. `features`, `keys`: bytes of EventRecord.
+// 32 bits, never 0, of the arm as an entry of the model's log has it, so that the entry says which
+// rank its reward is of. `features`, `keys`: bytes of EventRecord.
 std::uint32_t ArmMark(std::string_view features, std::string_view keys);
 
 // Appends the bytes. Cost: 0.1 us for 25 catalogue arms. Requires the shapes above.

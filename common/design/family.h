@@ -90,6 +90,9 @@ class Family {
   // The reward as the event has it.
   virtual double EventReward(const ModelSpec& spec, double reward, double probability) const;
 
+  // Whether EventReward is (reward - middle of the range) / probability; else it is the reward.
+  virtual bool centres_shares(const ModelSpec&) const { return false; }
+
   // Arms without a file are the unit vectors.
   virtual bool has_unit_arms() const { return false; }
   // Errors: INVALID_ARGUMENT the features are none of an arm, FAILED_PRECONDITION there is no

@@ -20,6 +20,10 @@ struct ModeLimits {
   // A rule that leaves out the arms that a user was shown, or was rewarded for.
   std::string_view no_shown;
   std::string_view no_rewarded = "is for mode NON_PRIVATE: what is on offer would tell of rewards";
+  // A log of its decisions.
+  std::string_view no_decision_log;
+  // Whether a log of its decisions has contexts where the configuration does not say.
+  bool logs_contexts = false;
   // So many of the ranks that were asked for have room in a token, however few arms were offered.
   int ranks_in_token = 0;
   // Takes what a configuration says of privacy.

@@ -9,6 +9,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/coupling_config.h"
+#include "common/design/decision_log_config.h"
 #include "common/design/families/cold_config.h"
 #include "common/design/family.h"
 #include "common/design/features_config.h"
@@ -181,6 +182,7 @@ void ParseFields(const v1::ModelConfig& config, const FileSource& files, ModelSp
   ParseTiming(config, spec, checks);
   ParseArms(config, files, spec, checks);
   ParseSelectionPolicy(config, spec, checks);
+  ParseDecisionLog(config, spec, checks);
   ParseColdArms(config, spec, checks);
 }
 

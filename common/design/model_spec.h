@@ -72,6 +72,14 @@ struct EffectsSpec {
   std::optional<SeenBounds> seen;  // of arms that users were shown; none: they are not kept
 };
 
+// The decision log that a model keeps.
+struct DecisionLogSpec {
+  absl::Duration keep;          // no line is older
+  std::uint64_t bytes_max = 0;  // of its files
+  bool contexts = false;        // context values, and features of arms that are not the catalogue's
+  int arms_max = 0;             // that are kept of one decision
+};
+
 struct ModelSpec {
   PublicSpec public_spec;
   // The server's side of the mechanism in force, beside public_spec.made. Never null. Whoever
@@ -90,6 +98,7 @@ struct ModelSpec {
   std::optional<int> cold_start_node;
   // How arms are chosen from their scores; null: the best by UCB first.
   std::shared_ptr<const SelectionRule> policy;
+  std::optional<DecisionLogSpec> decision_log;  // none: decisions are not kept
   std::uint64_t decisions_open_max = 0;
   int arms_max = 0;
   absl::Duration refresh_interval;  // counters, contexts: between two refreshes of the posterior

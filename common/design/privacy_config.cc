@@ -9,6 +9,7 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/design/coupling_table.h"
+#include "common/design/decision_log_config.h"
 #include "common/design/mode_limits.h"
 #include "common/design/server_mechanism_table.h"
 #include "common/design/user_nodes.h"
@@ -220,6 +221,7 @@ void MakeInForce(ModelSpec& spec, const FieldChecks& checks) {
   spec.bandit.observation_variance += p.made->reward_variance();
   spec.mechanism->Check(spec, checks);
   FamilyOf(spec).CheckMade(spec, checks);
+  CheckDecisionLog(spec, checks);
 }
 
 }  // namespace bandana

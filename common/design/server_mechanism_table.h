@@ -24,6 +24,8 @@ struct ServerMechanismRow {
   // Why its models cannot forget (ModelConfig.half_life), said of the mechanism; "": they can, as
   // far as their family does.
   std::string_view keeps = kReleasesSums;
+  // Whether each event is released by itself, with a value of its own.
+  bool releases_events() const { return keeps.empty(); }
   // Rewards are clipped to windows that follow from the posterior's widths.
   bool windows_of_widths = false;
   std::string_view field = "privacy";  // where it is said that a mechanism cannot be made

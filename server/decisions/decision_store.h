@@ -60,15 +60,7 @@ class DecisionStore {
   // UNAVAILABLE; then Open finishes it, or a repeat. Returns how many lines.
   absl::StatusOr<std::uint64_t> Erase(std::span<const UserPseudonym> users);
 
-  struct Figures {
-    std::uint64_t lines = 0;  // that are there, erased ones among them until their segment goes
-    std::uint64_t bytes = 0;
-    absl::Time oldest = absl::InfiniteFuture();  // the segment that the oldest line is in
-  };
-  Figures figures() const;
-  DecisionCounts& counts() { return *counts_; }
-
- private:
+  // One file, or a pair of decisions and their users.
   struct Segment {
     std::uint64_t number = 0;
     absl::Time made;
@@ -76,7 +68,21 @@ class DecisionStore {
     std::uint64_t bytes = 0;  // with those of the users
     std::uint64_t first_sequence = 0;
   };
+  // Oldest first.
+  std::span<const Segment> segments(SegmentKind kind) const {
+    return kind == SegmentKind::kRewards ? rewards_ : decisions_;
+  }
 
+  struct Figures {
+    std::uint64_t lines = 0;  // that are there, erased ones among them until their segment goes
+    std::uint64_t bytes = 0;
+    absl::Time oldest = absl::InfiniteFuture();  // the segment that the oldest line is in
+  };
+  Figures figures() const;
+  DecisionCounts& counts() { return *counts_; }
+  const std::string& folder() const { return options_.folder; }
+
+ private:
   explicit DecisionStore(Options options) : options_(std::move(options)) {}
   absl::Status Recover();
   absl::Status RecoverDecisions(std::uint64_t number, bool newest);

@@ -74,6 +74,14 @@ absl::StatusOr<UserPseudonym> PseudonymKey::Of(std::string_view text) const {
   return user;
 }
 
+absl::StatusOr<std::shared_ptr<const PseudonymKey>> NewPseudonymKey() {
+  std::array<std::byte, PseudonymKey::kBytes> bytes{};
+  BANDANA_RETURN_IF_ERROR(SystemBits().Fill(bytes));
+  auto key = std::make_shared<const PseudonymKey>(bytes);
+  OPENSSL_cleanse(bytes.data(), bytes.size());
+  return key;
+}
+
 absl::StatusOr<std::shared_ptr<const PseudonymKey>> OpenPseudonymKey(const std::string& data_dir) {
   const std::string path = data_dir + "/decision_key";
   absl::StatusOr<std::string> text = ReadPrivateFile(path, kFileBytes + 1);

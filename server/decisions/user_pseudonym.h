@@ -30,6 +30,9 @@ class PseudonymKey {
   std::array<std::byte, kBytes> bytes_;
 };
 
+// A key that is in no file. Errors: UNAVAILABLE no randomness.
+absl::StatusOr<std::shared_ptr<const PseudonymKey>> NewPseudonymKey();
+
 // Reads data_dir/decision_key, or makes it (mode 0600) where it is missing. Errors:
 // FAILED_PRECONDITION not a regular file, or its mode lets others in; DATA_LOSS damaged;
 // UNAVAILABLE I/O or entropy.

@@ -224,6 +224,7 @@ absl::Status ApplyLoop::ApplyBlock(std::uint64_t through) {
   for (const LogEntry& entry : entries_) {
     BANDANA_RETURN_IF_ERROR(state_.Apply(entry, path_, users_, *learner_));
   }
+  if (hooks_.applied) hooks_.applied(entries_);
   learner_->Flush(state_);
   clock_.Reach(state_.newest_time());
   Trace("drawn");

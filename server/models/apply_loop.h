@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -47,6 +48,8 @@ class ApplyLoop {
     // Central models: makes the state's position durable as published, before it is.
     std::function<absl::Status(const ModelState&)> publishing;
     std::function<void(std::string_view step)> trace;  // HostedModelOptions
+    // Told of entries in their order, as they are applied. May be null.
+    std::function<void(std::span<const LogEntry> entries)> applied;
   };
   struct Start {
     InstanceId instance{};

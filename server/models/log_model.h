@@ -12,6 +12,7 @@
 #include "common/model/entries/counters.h"
 #include "common/model/entries/user_index.h"
 #include "common/model/state/event_path.h"
+#include "server/decisions/decision_log.h"
 #include "server/log/state/state_store.h"
 #include "server/models/admission/apprentice.h"
 #include "server/models/admission/decision_numbers.h"
@@ -40,6 +41,13 @@ class LogModel : public Interface {
   std::shared_ptr<const SeenArms> seen() const override { return arm_notes_.seen; }
   std::shared_ptr<const ArmEventCounts> arm_events() const override { return arm_notes_.events; }
   void NumberDecision(DecisionId& id) override { numbers_->Put(id); }
+  void LogDecision(const StoredDecision& decision, std::string_view user) override {
+    if (decisions_ == nullptr) return;
+    std::string bytes;
+    bytes.reserve(512);
+    EncodeDecision(decision, bytes);
+    decisions_->Add(std::move(bytes), user);
+  }
   void CountBaseline(bool agreed) override { apprentice_.Decided(agreed); }
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
     counts_.Rejected(code, reason, count);
@@ -70,6 +78,7 @@ class LogModel : public Interface {
     stats.set_arms(static_cast<std::uint32_t>(catalogue()->size()));
     FillEffects(spec_, effects_.get(), freed_before, stats);
     FillRefusals(this->Refusals(), stats);
+    FillDecisionLog(decisions_.get(), stats);
     if (auto apprentice = apprentice_.Stats()) {
       *stats.mutable_apprentice() = *std::move(apprentice);
     }
@@ -93,6 +102,7 @@ class LogModel : public Interface {
   std::shared_ptr<const EffectsPosterior> effects_;  // of models of effects
   ArmNotes::Parts arm_notes_;
   std::unique_ptr<DecisionNumbers> numbers_;
+  std::unique_ptr<DecisionLog> decisions_;  // null: the model keeps none
   std::unique_ptr<ApplyLoop> loop_;
 };
 

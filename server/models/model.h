@@ -48,6 +48,7 @@ class Model final : public RunningModel {
   absl::StatusOr<v1::ListUsersResponse> ListUsers(std::string_view after,
                                                   std::uint32_t limit) const override;
   absl::StatusOr<v1::ExportUserResponse> ExportUser(const std::string& id) override;
+  absl::StatusOr<DecisionFiles> ExportDecisions(const DecisionExport::Range& range) override;
   absl::Status PutGraph(const v1::Graph& graph) override;
   absl::StatusOr<std::uint64_t> OpenEpoch() override;
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
@@ -75,6 +76,10 @@ class Model final : public RunningModel {
   // The sums of the node that is the user's alone.
   absl::Status FillNode(int node, v1::ExportUserResponse& out);
   absl::Status FillEntries(const std::string& id, v1::ExportUserResponse& out) const;
+  // Whether nothing is known of single users but the lines of their decisions.
+  bool KnowsLinesAlone() const;
+  absl::Status EraseDecisions(std::span<const std::string> ids, v1::DeleteUsersResponse& response);
+  absl::Status FillDecisions(const std::string& id, v1::ExportUserResponse& out);
   // Fills in the values of open windows of the user that a report came for.
   absl::Status FillHeld(const std::string& id, v1::ExportUserResponse& out);
 

@@ -52,6 +52,17 @@ void FillEffects(const ModelSpec& spec, const EffectsPosterior* effects, std::ui
   }
 }
 
+void FillDecisionLog(const DecisionLog* decisions, v1::GetStatsResponse& stats) {
+  if (decisions == nullptr) return;
+  const DecisionLog::Figures figures = decisions->figures();
+  v1::DecisionLogStats& out = *stats.mutable_decision_log();
+  out.set_lines(figures.lines);
+  out.set_lost(figures.lost);
+  out.set_bytes(figures.bytes);
+  if (figures.oldest == absl::InfiniteFuture()) return;
+  out.mutable_oldest()->set_seconds(absl::ToUnixSeconds(figures.oldest));
+}
+
 void FillRefusals(const std::vector<LastingRefusal>& refusals, v1::GetStatsResponse& stats) {
   for (const LastingRefusal& refusal : refusals) {
     v1::Refusal& out = *stats.add_refusals();

@@ -11,6 +11,7 @@
 #include "common/model/entries/counters.h"
 #include "common/model/state/debit_policy.h"
 #include "common/model/state/ledger.h"
+#include "server/decisions/decision_log.h"
 #include "server/log/update_log.h"
 #include "server/models/admission/refusals.h"
 #include "server/models/apply_loop.h"
@@ -30,6 +31,9 @@ void FillEffects(const ModelSpec& spec, const EffectsPosterior* effects, std::ui
 void FillProgress(const ApplyLoop& loop, const LogReader& log, v1::GetStatsResponse& stats);
 
 void FillRefusals(const std::vector<LastingRefusal>& refusals, v1::GetStatsResponse& stats);
+
+// Fills `decision_log`; null: the model keeps none.
+void FillDecisionLog(const DecisionLog* decisions, v1::GetStatsResponse& stats);
 
 struct LedgerFacts {
   std::uint64_t events = 0;         // accepted

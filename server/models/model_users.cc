@@ -8,8 +8,10 @@
 #include "common/bandits/statistics.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "common/decisions/jsonl_writer.h"
 #include "common/design/user_nodes.h"
 #include "common/model/learners/learner.h"
+#include "server/decisions/decision_reader.h"
 #include "server/models/model.h"
 #include "server/models/user_entries.h"
 #include "server/models/users/kept_nodes.h"
@@ -55,6 +57,11 @@ absl::StatusOr<v1::DeleteUsersResponse> Model::DeleteUsers(std::span<const std::
   BANDANA_RETURN_IF_ERROR(CheckUserIds(ids));
   BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
   const std::lock_guard lock(deletions_);
+  v1::DeleteUsersResponse response;
+  if (KnowsLinesAlone()) {
+    BANDANA_RETURN_IF_ERROR(EraseDecisions(ids, response));
+    return response;
+  }
   BANDANA_RETURN_IF_ERROR(user_groups_->CheckDelete(ids));
   BANDANA_RETURN_IF_ERROR(state_->Write(kErasingFile, ""));
   absl::flat_hash_set<EffectKey> deleted;
@@ -72,10 +79,55 @@ absl::StatusOr<v1::DeleteUsersResponse> Model::DeleteUsers(std::span<const std::
     BANDANA_RETURN_IF_ERROR(AppendAndWait(FreeRecord{.keys = keys}).status());
   }
   BANDANA_RETURN_IF_ERROR(Annotate(EraseForgotten(), "deleted, and not yet erased"));
-  v1::DeleteUsersResponse response;
+  // Last: an event of theirs that was on its way has its row by now.
+  BANDANA_RETURN_IF_ERROR(EraseDecisions(ids, response));
   response.set_deleted(static_cast<std::uint32_t>(deleted.size()));
   response.set_users(static_cast<std::uint32_t>(user_groups_->size()));
   return response;
+}
+
+bool Model::KnowsLinesAlone() const {
+  return decisions_ != nullptr && !spec_.effects &&
+         UserNodesOf(spec_).known() == UserNodes::Known::kNobody;
+}
+
+absl::Status Model::EraseDecisions(std::span<const std::string> ids,
+                                   v1::DeleteUsersResponse& response) {
+  if (decisions_ == nullptr) return absl::OkStatus();
+  BANDANA_ASSIGN_OR_RETURN(const std::uint64_t lines, decisions_->Erase(ids));
+  response.set_decisions(lines);
+  return absl::OkStatus();
+}
+
+absl::Status Model::FillDecisions(const std::string& id, v1::ExportUserResponse& out) {
+  if (decisions_ == nullptr) return absl::OkStatus();
+  DecisionReader::Options options{.now = clock_.Now()};
+  BANDANA_ASSIGN_OR_RETURN(options.only, decisions_->key().Of(id));
+  return decisions_->Look([&](const DecisionStore& store) -> absl::Status {
+    options.folders = {store.folder()};
+    BANDANA_ASSIGN_OR_RETURN(const auto reader, DecisionReader::Open(options));
+    LoggedDecision decision;
+    for (;;) {
+      BANDANA_ASSIGN_OR_RETURN(const bool there, reader->Next(decision));
+      if (!there) return absl::OkStatus();
+      v1::UserEntry& entry = *out.add_entries();
+      entry.set_kind("decision_line");
+      AppendJsonLines(decision, *entry.mutable_record());
+    }
+  });
+}
+
+absl::StatusOr<Model::DecisionFiles> Model::ExportDecisions(const DecisionExport::Range& range) {
+  if (decisions_ == nullptr) {
+    return FailedPrecondition("model ", spec_.public_spec.name,
+                              " keeps no decisions: its configuration has no decision_log");
+  }
+  DecisionFiles out{.now = clock_.Now()};
+  BANDANA_RETURN_IF_ERROR(decisions_->Look([&](const DecisionStore& store) {
+    out.files = DecisionExport::Of(store, range);
+    return absl::OkStatus();
+  }));
+  return out;
 }
 
 absl::Status Model::EraseForgotten() {
@@ -86,6 +138,7 @@ absl::Status Model::EraseForgotten() {
     sequence = captured->sequence();
     BANDANA_ASSIGN_OR_RETURN(written, checkpoints_->WriteAlone(*captured));
   }
+  if (decisions_ != nullptr) decisions_->Flush();  // before entries go
   std::promise<absl::Status> erased;
   BANDANA_RETURN_IF_ERROR(writer_->EraseThrough(
       sequence, [&erased](const absl::Status& status) { erased.set_value(status); }));
@@ -178,7 +231,10 @@ absl::StatusOr<v1::ExportUserResponse> Model::ExportUser(const std::string& id) 
   BANDANA_ASSIGN_OR_RETURN(const auto change, BeginChange());
   Step();
   v1::ExportUserResponse response;
-  BANDANA_ASSIGN_OR_RETURN(bool known, user_groups_->Fill(id, *response.mutable_user()));
+  bool known = false;
+  if (!KnowsLinesAlone()) {
+    BANDANA_ASSIGN_OR_RETURN(known, user_groups_->Fill(id, *response.mutable_user()));
+  }
   response.mutable_user()->set_id(id);
   if (user_groups_->owns_node(id)) {
     BANDANA_ASSIGN_OR_RETURN(const int node, ResolveUser(id));
@@ -188,6 +244,7 @@ absl::StatusOr<v1::ExportUserResponse> Model::ExportUser(const std::string& id) 
   if (arm_notes_.seen != nullptr) FillSeen(*arm_notes_.seen, UserKey(id), response);
   if (user_groups_->deletes_by_entry()) BANDANA_RETURN_IF_ERROR(FillEntries(id, response));
   BANDANA_RETURN_IF_ERROR(FillHeld(id, response));
+  BANDANA_RETURN_IF_ERROR(FillDecisions(id, response));
   known = known || response.effects_size() > 0 || response.entries_size() > 0 ||
           response.seen_size() > 0;
   if (!known) return NotFound("id: not a user of model ", spec_.public_spec.name);

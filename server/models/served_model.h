@@ -19,6 +19,7 @@
 #include "bandana/v1/recommender.pb.h"
 #include "common/base/sha256.h"
 #include "common/base/status.h"
+#include "common/decisions/stored_decision.h"
 #include "common/design/model_spec.h"
 #include "common/features/value_log.h"
 #include "common/model/entries/decision.h"
@@ -87,6 +88,10 @@ class SelectingModel {
   absl::Status RecordDecision(const Decision& decision) { return RecordSlots({&decision, 1}); }
   // As above for the slots of one decision, at least one, of one user: all of them or none.
   virtual absl::Status RecordSlots(std::span<const Decision> slots) = 0;
+
+  // Models with a decision log: keeps the decision, which was answered with its tokens, of this
+  // user, or drops it whole. Waits for nobody. Others: does nothing.
+  virtual void LogDecision(const StoredDecision& /*decision*/, std::string_view /*user*/) {}
 
   // A decision, or slot, with a baseline is shown: whether the model would have chosen the same.
   virtual void CountBaseline(bool agreed) = 0;

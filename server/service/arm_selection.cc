@@ -16,6 +16,7 @@
 #include "server/service/arm_set.h"
 #include "server/service/catalogue_search.h"
 #include "server/service/explanation.h"
+#include "server/service/logged_offer.h"
 #include "server/service/named_features.h"
 #include "server/service/policies/choice.h"
 #include "server/service/rules/compiled_rules.h"
@@ -59,7 +60,10 @@ absl::StatusOr<Chosen> Draw(const Offer& offer) {
   }
   for (double& p : law) p = total > 0 ? p / total : 1.0 / static_cast<double>(law.size());
   const int position = DrawArm(law, std::ldexp(static_cast<double>(offer.key >> 11), -53));
-  return Chosen{.ranking = {position}, .propensities = {law[position]}, .agreed = {}};
+  Chosen chosen{.ranking = {position}, .propensities = {law[position]}, .agreed = {}};
+  chosen.expects = false;
+  if (offer.select.logged != nullptr) chosen.laws.push_back(std::move(law));
+  return chosen;
 }
 
 void FillResponse(const Scratch& scratch, const std::vector<int>& ranking, const Decision& decision,
@@ -141,6 +145,8 @@ std::optional<Chosen> SearchBest(const Selecting& select, const Catalogue& catal
     best.ranking.push_back(static_cast<int>(i));
     best.propensities.push_back(FirstProbability(i, scores[i], scores[0], share));
   }
+  best.offered = found->arms;
+  if (select.logged != nullptr) best.laws.push_back(best.propensities);
   return best;
 }
 
@@ -207,6 +213,10 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
   }
   if (SealedRanksOf(select.request) < RanksOf(select.request)) {
     decision.arms = {std::move(decision.arms[select.request.shown()])};
+  }
+  if (select.logged != nullptr) {
+    FillOffer(select, scratch.arms, scratch.scores, chosen, decision, *select.logged);
+    select.logged->version = posterior->version();
   }
   response.set_arms_clipped(static_cast<std::uint32_t>(scratch.arms.clipped));
   select.model.CountValues(scratch.named.counts());

@@ -14,6 +14,7 @@
 #include "common/promise/mode.h"
 #include "server/service/arm_selection.h"
 #include "server/service/decision_rules.h"
+#include "server/service/logged_offer.h"
 #include "server/service/min_version.h"
 #include "server/service/new_users.h"
 #include "server/service/point_selection.h"
@@ -125,7 +126,9 @@ absl::Status Select(const ResolvedModel& to, const v1::SelectRequest& request, i
     return absl::ResourceExhaustedError(
         "user: the caller has made as many users known to the model as it may in a day");
   }
-  const Selecting select{model, request, node, keys, arms_max, now};
+  thread_local StoredDecision logged;
+  const bool is_logged = IsLogged(model, request);
+  const Selecting select{model, request, node, keys, arms_max, now, is_logged ? &logged : nullptr};
   thread_local std::vector<Decision> slots;
   slots.resize(1);
   Decision& decision = slots.front();
@@ -139,7 +142,11 @@ absl::Status Select(const ResolvedModel& to, const v1::SelectRequest& request, i
   if (request.slots() > 0) BANDANA_RETURN_IF_ERROR(SplitIntoSlots(slots));
   for (Decision& slot : slots) model.NumberDecision(slot.id);
   BANDANA_RETURN_IF_ERROR(SealSlots(to, request, slots, tokens, response));
-  return request.deferred() ? absl::OkStatus() : ShowSlots(model, slots);
+  if (!request.deferred()) BANDANA_RETURN_IF_ERROR(ShowSlots(model, slots));
+  if (!is_logged) return absl::OkStatus();
+  FillSlots(slots, logged);
+  model.LogDecision(logged, request.user());
+  return absl::OkStatus();
 }
 
 }  // namespace bandana::server

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bandana/v1/recommender.pb.h"
+#include "common/decisions/stored_decision.h"
 #include "server/models/aliases/resolved_name.h"
 #include "server/models/hosted_model.h"
 #include "server/service/tokens/token.h"
@@ -20,6 +21,7 @@ struct Selecting {
   std::span<const EffectKey> keys;  // what UserParts says
   int arms_max = 0;
   absl::Time now;
+  StoredDecision* logged = nullptr;  // for the model's decision log; null: it is not logged
 };
 
 // Fills in the decision's arms, given its id, and all of the response but the token.

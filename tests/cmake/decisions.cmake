@@ -8,3 +8,13 @@ bandana_test(NAME decision_files_test SRCS unit/decision_files_test.cc
   DEPS bandana::decision_files bandana::sqlite bandana::test_support)
 bandana_test(NAME csv_reader_test SRCS unit/csv_reader_test.cc DEPS bandana::decisions)
 bandana_test(NAME decision_readers_test SRCS unit/decision_readers_test.cc DEPS bandana::decisions)
+bandana_test(NAME decision_log_config_test SRCS unit/decision_log_config_test.cc DEPS bandana::design)
+bandana_test(NAME decision_log_server_test SRCS integration/decision_log_server_test.cc
+  DEPS bandana::ctl bandana::decisions bandana::test_server bandana::test_support bandana::proto gRPC::grpc++
+  LABELS integration TIMEOUT 300)
+# `./dev full`: many kills.
+if(BANDANA_BUILD_TESTS)
+  add_test(NAME decision_log_kill_many_test COMMAND decision_log_server_test --gtest_filter=*Kills*)
+  set_tests_properties(decision_log_kill_many_test PROPERTIES LABELS "fault;slow" TIMEOUT 3600
+    ENVIRONMENT BANDANA_KILL_CYCLES=40)
+endif()

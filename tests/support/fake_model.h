@@ -234,6 +234,9 @@ class FakeModel final : public server::HostedModel {
   absl::StatusOr<std::uint64_t> OpenEpoch() override { return NotFaked(); }
   absl::Status ConfirmClock() override { return absl::OkStatus(); }
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override { return NotFaked(); }
+  absl::StatusOr<DecisionFiles> ExportDecisions(const server::DecisionExport::Range&) override {
+    return NotFaked();
+  }
   absl::StatusOr<server::ExportedFile> ExportToFile() override { return NotFaked(); }
   v1::GetStatsResponse Stats() const override { return {}; }
   v1::GetLedgerResponse Ledger() const override { return {}; }

@@ -71,6 +71,14 @@ TEST(StoredDecisionTest, RefusesAnImpossibleLaw) {
   }
 }
 
+TEST(StoredDecisionTest, AnArmsMarkIsOfItsFeaturesAndKeys) {
+  const std::string features(16, 'x');
+  EXPECT_EQ(ArmMark(features, {}), ArmMark(features, std::string_view("")));
+  EXPECT_NE(ArmMark(features, {}), 0u);
+  EXPECT_NE(ArmMark(features, {}), ArmMark(std::string(16, 'y'), {}));
+  EXPECT_NE(ArmMark(features, "12345678"), ArmMark(features, "12345679"));
+}
+
 TEST(SegmentTest, HeaderIsReadAsItWasWritten) {
   const SegmentHeader header{.kind = SegmentKind::kRewards,
                              .instance = IdOf(9),

@@ -62,7 +62,7 @@ ALLOWED = {
     "server/models/folder": COMMON + ["common/model/entries", "common/model/state", "common/model/paths", "server/log",
                                       "server/models/catalogue", "server/models/freeing", "server/models/users"],
     "server/models/admission": COMMON + CORE + ["server/log"],
-    "server/models": COMMON + CORE + ["server/log", "server/models/admission", "server/models/catalogue",
+    "server/models": COMMON + CORE + ["common/decisions", "server/decisions", "server/log", "server/models/admission", "server/models/catalogue",
                                       "server/models/folder", "server/models/freeing", "server/models/users"],
     "server/service/access": ["common/base", "common/json"],
     "server/service/connections": ["common/base", "server/service/access"],
@@ -75,7 +75,7 @@ ALLOWED = {
                                        "server/service/tls", "server/service/tokens", "server/service/transport"],
     "server/service/admin": COMMON + ["server/models", "server/models/users", "server/service/access", "server/service/connections",
                                       "server/service/decisions", "server/service/owners", "server/service/transport"],
-    "server/service": COMMON + ["common/model/entries", "server/models", "server/models/catalogue", "server/service/access",
+    "server/service": COMMON + ["common/decisions", "common/model/entries", "server/models", "server/models/catalogue", "server/service/access",
                                 "server/service/connections", "server/service/decisions", "server/service/owners",
                                 "server/service/tokens", "server/service/transport"],
     # The HTTP API: the handlers of the service, on a listener of its own.
@@ -104,9 +104,9 @@ ALLOWED = {
     "tools/published": COMMON,
     # The audits look at what a device sends, at models that are opened again, and at both sides in worlds that are
     # compared.
-    "tools/audit": TOOLS + CORE + MODELS + ["server/models/admission", "tools/published", "client/core", "client/src*", "server/log",
+    "tools/audit": TOOLS + CORE + MODELS + ["common/decisions", "server/decisions", "server/models/admission", "tools/published", "client/core", "client/src*", "server/log",
                                             "server/service*", "server/ops*", "server/api"],
-    "tools/ctl": TOOLS + CORE + MODELS + ["server/ops/config"],  # data folders of a stopped server
+    "tools/ctl": TOOLS + CORE + MODELS + ["common/decisions", "server/decisions", "server/ops/config"],  # data folders of a stopped server
     # Its second device is the C interface, in the host that is the example.
     "tools/fleet": TOOLS + ["examples"],
     "tools": TOOLS,
@@ -118,7 +118,7 @@ ALLOWED = {
                                     "research/rounds"],  # the served state machine over a log in memory
     "research/tables": COMMON,
     "examples": ["client/include", "proto"],
-    "bench": ["server/log/postgresql"] + COMMON + CORE + MODELS + ["server/models/admission", "server/log", "server/service*", "server/ops*",
+    "bench": ["server/log/postgresql"] + COMMON + CORE + MODELS + ["common/decisions", "server/decisions", "server/models/admission", "server/log", "server/service*", "server/ops*",
                                        "client/include", "client/core", "client/src*", "tools/base", "tools/environments",
                                        "tools/published", "research/compact", "research/rounds", "tests/support"],
     "tests": None,  # may include everything

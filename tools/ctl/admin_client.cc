@@ -260,6 +260,24 @@ class GrpcAdminClient final : public AdminClient {
     return header;
   }
 
+  absl::Status ExportDecisions(
+      const v1::ExportDecisionsRequest& request,
+      const std::function<absl::Status(const v1::DecisionChunk&)>& take) override {
+    grpc::ClientContext context;
+    connection_.Authorize(context);
+    StallWatch watch(context, timeout_);
+    const auto reader = stub_->ExportDecisions(&context, request);
+    absl::Status taken;
+    for (v1::DecisionChunk chunk; reader->Read(&chunk);) {
+      watch.Moved();
+      if (taken.ok()) taken = take(chunk);
+      if (!taken.ok()) context.TryCancel();
+      chunk.Clear();
+    }
+    const absl::Status ended = StatusOf(reader->Finish(), watch);
+    return taken.ok() ? ended : taken;
+  }
+
   absl::Status CheckImport(const std::string& model, const v1::ExportHeader& header) override {
     auto request = Of<v1::CheckImportRequest>(model);
     *request.mutable_header() = header;

@@ -59,6 +59,11 @@ class AdminClient {
   // which sends none. `timeout` is the longest time without a piece. Errors: those of `take`.
   virtual absl::StatusOr<std::optional<v1::ExportHeader>> Export(const std::string& model,
                                                                  const ByteSink& take) = 0;
+  // Gives each piece of each file to `take`; the model's time is in the first one. Errors: those of
+  // `take`.
+  virtual absl::Status ExportDecisions(
+      const v1::ExportDecisionsRequest& request,
+      const std::function<absl::Status(const v1::DecisionChunk&)>& take) = 0;
   // Whether Import would take it. UNIMPLEMENTED: a former server, which cannot say.
   virtual absl::Status CheckImport(const std::string& model, const v1::ExportHeader& header) = 0;
   // `header` may be null. `timeout` as in Export, and the longest time for the answer after the

@@ -15,6 +15,7 @@
 #include "common/design/files/users_tsv.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/export_header.h"
+#include "tools/ctl/decisions.h"
 #include "tools/ctl/explain.h"
 #include "tools/ctl/json.h"
 #include "tools/ctl/model_file.h"
@@ -349,6 +350,35 @@ absl::Status Import(Context& context) {
   return Print(context.client.Import(context.line.model, file.bytes(), &header), context);
 }
 
+absl::Status DecisionsExport(Context& context) {
+  const CommandLine& line = context.line;
+  std::vector<AdminClient*> servers = {&context.client};
+  servers.insert(servers.end(), line.others.begin(), line.others.end());
+  const DecisionsAsked asked{.model = line.model,
+                             .format = line.format,
+                             .from = line.from,
+                             .to = line.to,
+                             .users = line.users};
+  BANDANA_ASSIGN_OR_RETURN(const DecisionsWritten written,
+                           ExportDecisions(servers, asked, context.arguments[0]));
+  context.output.text =
+      absl::StrCat("wrote ", written.decisions, " decisions to ", context.arguments[0], "\n");
+  if (written.damaged > 0) {
+    absl::StrAppend(&context.output.text, written.damaged, " could not be read: left out\n");
+  }
+  context.output.json = absl::StrCat("{\"decisions\": ", written.decisions,
+                                     ", \"damaged\": ", written.damaged, "}\n");
+  return absl::OkStatus();
+}
+
+absl::Status DecisionsStats(Context& context) {
+  BANDANA_ASSIGN_OR_RETURN(const auto stats, context.client.GetStats(context.line.model));
+  if (!stats.has_decision_log()) {
+    return FailedPrecondition("model ", context.line.model, " keeps no decisions");
+  }
+  return Print(stats.decision_log(), context);
+}
+
 struct Command {
   const char* verb;
   const char* arguments;  // after the verb, as in the help
@@ -390,6 +420,11 @@ constexpr Command kCommands[] = {
     {"export", "FILE", 1, 1, true, Export,
      "configuration and state into one file, by way of FILE.part"},
     {"import", "FILE", 1, 1, true, Import, "a new model, named by --model, from an exported file"},
+    {"decisions export", "FILE", 1, 1, true, DecisionsExport,
+     "the decision log, with rewards: .jsonl, .csv, .dsjson or .sqlite, perhaps with .gz "
+     "(--format, "
+     "--from, --to, --users)"},
+    {"decisions stats", "", 0, 0, true, DecisionsStats, "how much the decision log holds"},
     {"epoch open", "", 0, 0, true, EpochOpen, "close the epoch and open the next"},
     {"clock confirm", "", 0, 0, true, ClockConfirm,
      "the server's clock is right: a model that doubts it goes by it again"},

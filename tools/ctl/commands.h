@@ -13,6 +13,12 @@ struct CommandLine {
   std::vector<std::string> words;  // verb and arguments, e.g. {"arms", "put", "arms.tsv"}
   std::string model;               // --model
   bool influence = false;          // --influence
+  std::string format;              // --format
+  std::string from;                // --from
+  std::string to;                  // --to
+  bool users = false;              // --users
+  // decisions export: the servers of further --target.
+  std::vector<AdminClient*> others = {};
 };
 
 struct CommandOutput {

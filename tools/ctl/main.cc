@@ -1,6 +1,7 @@
 // bandana-ctl: operates a running server.
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,8 @@
 #include "tools/ctl/commands.h"
 #include "tools/ctl/offline.h"
 
-ABSL_FLAG(std::string, target, "", "the server's gRPC address, host:port");
+ABSL_FLAG(std::string, target, "",
+          "the server's gRPC address, host:port; decisions export: may stand several times");
 ABSL_FLAG(std::string, model, "", "name of the model");
 ABSL_FLAG(std::string, json, "",
           "also write the answer to this file, as JSON; --json=- writes JSON alone, to stdout");
@@ -26,6 +28,11 @@ ABSL_FLAG(std::string, config, "", "checkpoint verify, restore: the server's con
 ABSL_FLAG(std::string, data_dir, "", "checkpoint verify, restore: in place of the configuration's");
 ABSL_FLAG(std::string, through, "", "checkpoint restore: drop every log entry after this one");
 ABSL_FLAG(bool, influence, false, "graph put: the file holds W itself");
+ABSL_FLAG(std::string, format, "",
+          "decisions export: jsonl, obp, dsjson or sqlite; default: as the file's suffix says");
+ABSL_FLAG(std::string, from, "", "decisions export: from this time on, RFC 3339");
+ABSL_FLAG(std::string, to, "", "decisions export: before this time");
+ABSL_FLAG(bool, users, false, "decisions export: with a pseudonym of each user, this export's own");
 ABSL_FLAG(absl::Duration, timeout, absl::Minutes(5),
           "longest time a call may take; export, import: without progress");
 
@@ -111,14 +118,32 @@ absl::Status CheckTarget(const std::string& target) {
   return InvalidArgument("must end in a port in [1, 65535], got \"", target, "\"");
 }
 
+// All values of --target, which absl's flags know the last of.
+std::vector<std::string> Targets(int argc, char** argv) {
+  std::vector<std::string> targets;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word = argv[i];
+    while (word.starts_with('-')) word.remove_prefix(1);
+    if (word.size() == std::strlen(argv[i])) continue;
+    if (word.starts_with("target=")) targets.emplace_back(word.substr(std::strlen("target=")));
+    if (word == "target" && i + 1 < argc) targets.emplace_back(argv[++i]);
+  }
+  return targets;
+}
+
 int Main(int argc, char** argv) {
   ExitOnHelpOrVersion(argc, argv);
+  const std::vector<std::string> targets = Targets(argc, argv);
   absl::SetProgramUsageMessage(Usage());
   const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
   CommandLine line;
   line.words.assign(arguments.begin() + 1, arguments.end());
   line.model = absl::GetFlag(FLAGS_model);
   line.influence = absl::GetFlag(FLAGS_influence);
+  line.format = absl::GetFlag(FLAGS_format);
+  line.from = absl::GetFlag(FLAGS_from);
+  line.to = absl::GetFlag(FLAGS_to);
+  line.users = absl::GetFlag(FLAGS_users);
   if (IsOffline(line.words)) return Offline(line);
   std::string target = absl::GetFlag(FLAGS_target);
   if (target.empty() && line.words == kHealth) target = kHealthTarget;
@@ -132,6 +157,16 @@ int Main(int argc, char** argv) {
   const auto client =
       AdminClient::Connect(target, absl::GetFlag(FLAGS_timeout), SecurityFromFlags());
   if (!client.ok()) return Fail(client.status());
+  std::vector<std::unique_ptr<AdminClient>> others;
+  for (std::size_t i = 0; i + 1 < targets.size(); ++i) {
+    if (const absl::Status form = CheckTarget(targets[i]); !form.ok()) {
+      return Fail(Annotate(form, "--target"));
+    }
+    auto other =
+        AdminClient::Connect(targets[i], absl::GetFlag(FLAGS_timeout), SecurityFromFlags());
+    if (!other.ok()) return Fail(other.status());
+    line.others.push_back(others.emplace_back(*std::move(other)).get());
+  }
   CommandOutput output;
   if (const absl::Status status = RunCommand(**client, line, output); !status.ok()) {
     return Fail(status);

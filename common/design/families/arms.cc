@@ -24,8 +24,11 @@ class Arms final : public DrawnFamily {
   // The reward, or for Tsallis-INF (r - c) / p, c the middle of the reward range and p the
   // probability that the arm was drawn with: minus its sum is the estimated cumulative loss.
   double EventReward(const ModelSpec& spec, double reward, double probability) const override {
-    if (spec.arms->policy != v1::ArmsFamily::TSALLIS_INF) return reward;
+    if (!centres_shares(spec)) return reward;
     return (reward - spec.public_spec.reward_range.middle()) / probability;
+  }
+  bool centres_shares(const ModelSpec& spec) const override {
+    return spec.arms->policy == v1::ArmsFamily::TSALLIS_INF;
   }
   bool has_unit_arms() const override { return true; }
   absl::Status CheckArm(std::span<const double> features) const override {

@@ -40,8 +40,14 @@ class LimitCounts {
 
 class List {
  public:
-  List(const SelectionRule& rule, const Candidates& arms, const ListRules& rules)
-      : rule_(rule), arms_(arms), counts_(rules.limits), first_(arms.means.size(), 0.0) {
+  List(const SelectionRule& rule, const Candidates& arms, const ListRules& rules,
+       std::span<std::vector<double>> laws)
+      : rule_(rule),
+        arms_(arms),
+        laws_(laws),
+        counts_(rules.limits),
+        first_(arms.means.size(), 0.0) {
+    for (std::vector<double>& law : laws_) law.clear();
     std::vector<bool> pinned(arms.means.size());
     for (const PinnedArm& pin : rules.pins) {
       pinned[static_cast<std::size_t>(pin.position)] = true;
@@ -53,6 +59,7 @@ class List {
   }
 
   void Pin(int position) {
+    if (std::vector<double>* const law = LawOfNext()) (*law)[position] = 1;
     list_.push_back({.position = position, .first = list_.empty() ? 1.0 : 0.0, .given = 1});
   }
 
@@ -63,9 +70,12 @@ class List {
     if (list_.empty()) {
       for (std::size_t i = 0; i < left_.size(); ++i) first_[left_[i]] = law_[i];
     }
+    if (std::vector<double>* const law = LawOfNext()) {
+      // A sum of parts may be above 1 by rounding.
+      for (std::size_t i = 0; i < left_.size(); ++i) (*law)[left_[i]] = std::min(law_[i], 1.0);
+    }
     const int drawn = DrawArm(law_, uniform);
     const int position = left_[drawn];
-    // A sum of parts may be above 1 by rounding.
     list_.push_back({.position = position,
                      .first = std::min(first_[position], 1.0),
                      .given = std::min(law_[drawn], 1.0)});
@@ -77,8 +87,16 @@ class List {
   std::vector<RankDraw> Take() { return std::move(list_); }
 
  private:
+  // Where the next rank's law is told; null where nobody asks.
+  std::vector<double>* LawOfNext() {
+    if (list_.size() >= laws_.size()) return nullptr;
+    laws_[list_.size()].assign(arms_.means.size(), kArmLeftOut);
+    return &laws_[list_.size()];
+  }
+
   const SelectionRule& rule_;
   const Candidates& arms_;
+  const std::span<std::vector<double>> laws_;  // by rank
   LimitCounts counts_;
   std::vector<int> left_;      // positions that a rank may still get
   std::vector<double> first_;  // by position: the law of the first rank
@@ -89,12 +107,13 @@ class List {
 }  // namespace
 
 std::vector<RankDraw> DrawList(const SelectionRule& rule, const Candidates& arms,
-                               const ListRules& rules, std::span<const double> uniforms) {
+                               const ListRules& rules, std::span<const double> uniforms,
+                               std::span<std::vector<double>> laws) {
   BANDANA_CHECK(!uniforms.empty() && uniforms.size() <= arms.means.size());
   std::vector<PinnedArm> pins = rules.pins;
   std::ranges::sort(pins, {}, &PinnedArm::rank);
   auto pin = pins.begin();
-  List list(rule, arms, rules);
+  List list(rule, arms, rules, laws);
   for (std::size_t rank = 0; rank < uniforms.size(); ++rank) {
     if (pin != pins.end() && static_cast<std::size_t>(pin->rank) == rank) {
       list.Pin((pin++)->position);

@@ -73,6 +73,7 @@ absl::Status ModelOpener::Try(ModelSpec spec) const {
   options.free_bytes = options_.free_bytes;
   // Nothing that this noise is part of is kept: any key does.
   BANDANA_ASSIGN_OR_RETURN(options.noise_key, NewNoiseKey(SystemBits()));
+  BANDANA_ASSIGN_OR_RETURN(options.pseudonym_key, NewPseudonymKey());
   const std::string inside = folder.path() + "/" + spec.public_spec.name;
   return HostedModel::Open(std::move(spec), inside, clock_, options).status();
 }
@@ -89,6 +90,7 @@ absl::StatusOr<HostedModelOptions> ModelOpener::OptionsFor(const ModelSpec& spec
   options.free_bytes = options_.free_bytes;
   options.kind_read = cluster_.kind_read();
   BANDANA_ASSIGN_OR_RETURN(options.noise_key, KeyFor(spec));
+  BANDANA_ASSIGN_OR_RETURN(options.pseudonym_key, PseudonymKeyFor(spec));
   return options;
 }
 
@@ -101,6 +103,16 @@ absl::StatusOr<std::shared_ptr<const NoiseKey>> ModelOpener::KeyFor(const ModelS
                                              : ReadNoiseKey(options_.noise_key_file));
   }
   return noise_key_;
+}
+
+absl::StatusOr<std::shared_ptr<const PseudonymKey>> ModelOpener::PseudonymKeyFor(
+    const ModelSpec& spec) {
+  if (!spec.decision_log) return std::shared_ptr<const PseudonymKey>();
+  const std::lock_guard lock(key_mutex_);
+  if (pseudonym_key_ == nullptr) {
+    BANDANA_ASSIGN_OR_RETURN(pseudonym_key_, OpenPseudonymKey(options_.data_dir));
+  }
+  return pseudonym_key_;
 }
 
 absl::Status ModelOpener::CheckKey(const ModelSpec& spec) {

@@ -45,6 +45,9 @@ class ModelOpener {
 
   // The server's noise key, made at the first central model; null for other modes.
   absl::StatusOr<std::shared_ptr<const NoiseKey>> KeyFor(const ModelSpec& spec);
+  // The key of the data folder's pseudonyms, made at the first model with a decision log; null for
+  // others.
+  absl::StatusOr<std::shared_ptr<const PseudonymKey>> PseudonymKeyFor(const ModelSpec& spec);
   // KeyFor's errors; but a key that is not there yet would be made.
   absl::Status CheckKey(const ModelSpec& spec);
 
@@ -57,8 +60,9 @@ class ModelOpener {
   const ModelFolders& folders_;
   Cluster& cluster_;
   const Standings& standings_;
-  std::mutex key_mutex_;  // for noise_key_
+  std::mutex key_mutex_;  // for what follows
   std::shared_ptr<const NoiseKey> noise_key_;
+  std::shared_ptr<const PseudonymKey> pseudonym_key_;
 };
 
 }  // namespace bandana::server

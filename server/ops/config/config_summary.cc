@@ -48,6 +48,13 @@ std::vector<std::string> AtStartLines(const PublicSpec& spec) {
                    "the window and a day to the next start are ", absl::FormatDuration(needed))};
 }
 
+std::string DecisionLogText(const ModelSpec& spec) {
+  const DecisionLogSpec& log = *spec.decision_log;
+  return absl::StrCat("kept for ", absl::FormatDuration(log.keep), ", in at most ",
+                      log.bytes_max >> 20, " MiB, ", log.contexts ? "with" : "without",
+                      " contexts, with pseudonyms of users");
+}
+
 std::string ModelSummary(const ModelSpec& spec) {
   const PublicSpec& out = spec.public_spec;
   std::string text = absl::StrCat("model ", out.name, "\n");
@@ -71,6 +78,7 @@ std::string ModelSummary(const ModelSpec& spec) {
                               seen.users, " users, for ", absl::FormatDuration(seen.kept)));
   }
   line("reporting", ReportingText(out));
+  if (spec.decision_log) line("decisions", DecisionLogText(spec));
   for (const std::string& text : AtStartLines(out)) line("  leave", text);
   if (spec.half_life > absl::ZeroDuration()) {
     line("forgets",

@@ -183,6 +183,24 @@ void AppendEffects(const std::vector<ModelView>& models, std::vector<MetricFamil
   for (Family* family : {&bytes, &blocks, &pairs, &limit, &freed}) family->MoveTo(out);
 }
 
+void AppendDecisionLogs(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
+  Family lines(MetricType::Gauge, "bandana_decision_log_lines",
+               "Decisions that a decision log holds, deleted ones until their file goes");
+  Family lost(
+      MetricType::Counter, "bandana_decision_log_lost",
+      "Decisions that became no line since the log began: the disk was full or slow, or the "
+      "process was killed");
+  Family bytes(MetricType::Gauge, "bandana_decision_log_bytes", "Bytes of a decision log's files");
+  for (const ModelView& model : models) {
+    if (!model.decision_log) continue;
+    const Labels labels = {{"model", model.name}};
+    lines.Add(labels, static_cast<double>(model.decision_log->lines));
+    lost.Add(labels, static_cast<double>(model.decision_log->lost));
+    bytes.Add(labels, static_cast<double>(model.decision_log->bytes));
+  }
+  for (Family* family : {&lines, &lost, &bytes}) family->MoveTo(out);
+}
+
 void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
   Family open(MetricType::Gauge, "bandana_connections_open", "Open connections, by listener");
   Family accepted(MetricType::Counter, "bandana_connections_accepted_total",
@@ -337,6 +355,7 @@ void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<Metri
   principal.MoveTo(out);
   AppendUserGroups(models, out);
   AppendEffects(models, out);
+  AppendDecisionLogs(models, out);
   AppendPlaces(models, out);
   AppendFields(models, out);
   for (const ModelFigure& figure : kFigures) {

@@ -77,20 +77,29 @@ std::string Waiting(const ModelView& model) {
                    model.closes_windows ? " for the end of its window" : " for its report"));
 }
 
+std::string DecisionLogFact(const ModelView& model) {
+  if (!model.decision_log) return "";
+  const DecisionLogView& log = *model.decision_log;
+  return Fact("Decision log",
+              absl::StrCat(Grouped(log.lines), " decisions, ",
+                           absl::StrFormat("%.1f MiB", static_cast<double>(log.bytes) / (1 << 20)),
+                           log.lost > 0 ? absl::StrCat(", ", Grouped(log.lost), " lost") : ""));
+}
+
 std::string Facts(const ModelView& model) {
   const bool is_private = !model.mechanism.empty();
   const std::string aliases = Escape(absl::StrJoin(model.aliases, ", "));
-  return absl::StrCat("<dl>\n", Role(model), aliases.empty() ? "" : Fact("Aliases", aliases),
-                      Fact("Mode", ModeWords(model)),
-                      Fact("Privacy per event", is_private ? PromiseWords(model) : "none"),
-                      Privacy(model),
-                      Fact("Features", Grouped(static_cast<std::uint64_t>(model.dimension))),
-                      Fact("Nodes", Grouped(model.nodes)), Fact("Arms", Grouped(model.arms)),
-                      Fact("Reports applied", Grouped(model.reports_applied)),
-                      Fact("Reports rejected", Rejected(model)), Waiting(model),
-                      Fact("Posterior version", Grouped(model.posterior_version)),
-                      Fact("Entries not applied yet", Grouped(model.apply_lag())),
-                      Fact("Epoch", Grouped(model.epoch)), "</dl>\n", FieldTable(model));
+  return absl::StrCat(
+      "<dl>\n", Role(model), aliases.empty() ? "" : Fact("Aliases", aliases),
+      Fact("Mode", ModeWords(model)),
+      Fact("Privacy per event", is_private ? PromiseWords(model) : "none"), Privacy(model),
+      Fact("Features", Grouped(static_cast<std::uint64_t>(model.dimension))),
+      Fact("Nodes", Grouped(model.nodes)), Fact("Arms", Grouped(model.arms)),
+      Fact("Reports applied", Grouped(model.reports_applied)),
+      Fact("Reports rejected", Rejected(model)), Waiting(model), DecisionLogFact(model),
+      Fact("Posterior version", Grouped(model.posterior_version)),
+      Fact("Entries not applied yet", Grouped(model.apply_lag())),
+      Fact("Epoch", Grouped(model.epoch)), "</dl>\n", FieldTable(model));
 }
 
 std::string ValueWords(const EffectLook::Value& value, bool vector) {

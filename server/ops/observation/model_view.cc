@@ -111,6 +111,11 @@ ModelView ViewOf(const ServedModel& model, const EffectLooks& looks) {
   view.grams_repaired = stats.grams_repaired();
   SetUserGroups(model.spec(), stats, view);
   SetEffects(stats, view);
+  if (stats.has_decision_log()) {
+    view.decision_log = {.lines = stats.decision_log().lines(),
+                         .lost = stats.decision_log().lost(),
+                         .bytes = stats.decision_log().bytes()};
+  }
   if (looks.values > 0 && (looks.model.empty() || looks.model == view.name))
     view.looks = model.Look(looks.values);
   for (const LastingRefusal& refusal : model.Refusals()) {

@@ -25,6 +25,13 @@ struct UserGroupsView {
   std::map<std::string, std::uint64_t> values;  // that somebody has, by name of the group
 };
 
+// Models with a decision log.
+struct DecisionLogView {
+  std::uint64_t lines = 0;
+  std::uint64_t lost = 0;  // decisions that became no line, since the log began
+  std::uint64_t bytes = 0;
+};
+
 // Models of effects.
 struct EffectsView {
   std::uint64_t bytes = 0;  // of memory that blocks take
@@ -104,6 +111,7 @@ struct ModelView {
   std::optional<UserGroupsView> user_groups;
   std::vector<EffectLook> looks;  // models of effects; for the status page only
   std::optional<EffectsView> effects;
+  std::optional<DecisionLogView> decision_log;
   std::vector<RefusalView> refusals;     // why reports are refused now
   std::optional<FollowedView> followed;  // nothing: this server owns it
   std::string failure;                   // why reports cannot be taken, or ""

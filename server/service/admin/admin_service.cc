@@ -232,6 +232,22 @@ class AdminService::Impl final : public v1::Admin::Service {
                          return WriteChunks(*exported, *writer, lease);
                        });
   }
+  grpc::Status ExportDecisions(grpc::ServerContext* context,
+                               const v1::ExportDecisionsRequest* request,
+                               grpc::ServerWriter<v1::DecisionChunk>* writer) override {
+    return ServeStream(
+        *context, "ExportDecisions", [&](Call& call, StreamGuard::Lease& lease) -> absl::Status {
+          BANDANA_RETURN_IF_ERROR(call.AllowModel(request->model()));
+          BANDANA_ASSIGN_OR_RETURN(const DecisionRequest asked, ReadDecisionRequest(*request));
+          std::optional<HostedModel::DecisionFiles> files;
+          BANDANA_RETURN_IF_ERROR(
+              WithModel(request->model(), [&](HostedModel& model) -> absl::Status {
+                BANDANA_ASSIGN_OR_RETURN(files, model.ExportDecisions(asked.range));
+                return absl::OkStatus();
+              }));
+          return WriteDecisions(*files, asked, *writer, lease);
+        });
+  }
   grpc::Status CheckImport(grpc::ServerContext* context, const v1::CheckImportRequest* request,
                            v1::CheckImportResponse*) override {
     return Serve(*context, "CheckImport", [&](Call& call) -> absl::Status {

@@ -207,4 +207,44 @@ absl::Status WriteChunks(const ExportedFile& exported, grpc::ServerWriter<v1::Ch
   return absl::OkStatus();
 }
 
+absl::StatusOr<DecisionRequest> ReadDecisionRequest(const v1::ExportDecisionsRequest& request) {
+  DecisionRequest asked;
+  const auto time = [](const google::protobuf::Timestamp& stamp) {
+    return absl::FromUnixSeconds(stamp.seconds()) + absl::Nanoseconds(stamp.nanos());
+  };
+  if (request.has_from()) asked.range.from = time(request.from());
+  if (request.has_to()) asked.range.to = time(request.to());
+  if (!(asked.range.from < asked.range.to)) return InvalidArgument("from: must be before `to`");
+  const std::string& key = request.user_key();
+  if (key.empty()) return asked;
+  if (key.size() != PseudonymKey::kBytes) {
+    return InvalidArgument("user_key: must have ", PseudonymKey::kBytes, " bytes, got ",
+                           key.size());
+  }
+  asked.key = std::make_shared<const PseudonymKey>(
+      AsBytes(std::string_view(key)).first<PseudonymKey::kBytes>());
+  return asked;
+}
+
+absl::Status WriteDecisions(const HostedModel::DecisionFiles& files, const DecisionRequest& asked,
+                            grpc::ServerWriter<v1::DecisionChunk>& writer,
+                            StreamGuard::Lease& lease) {
+  v1::DecisionChunk chunk;
+  const std::int64_t nanos = absl::ToUnixNanos(files.now);
+  chunk.mutable_now()->set_seconds(nanos / 1'000'000'000);
+  chunk.mutable_now()->set_nanos(static_cast<std::int32_t>(nanos % 1'000'000'000));
+  if (!writer.Write(chunk)) return absl::CancelledError("the reader went away");
+  chunk.Clear();
+  return files.files.Write(asked.key.get(),
+                           [&](const std::string& file, std::string_view bytes) -> absl::Status {
+                             chunk.set_file(file);
+                             chunk.set_data(bytes.data(), bytes.size());
+                             if (!writer.Write(chunk)) {
+                               return absl::CancelledError("the reader went away");
+                             }
+                             lease.Extend(MovingTime(bytes.size()));
+                             return absl::OkStatus();
+                           });
+}
+
 }  // namespace bandana::server

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -65,5 +66,17 @@ absl::StatusOr<ReceivedExport> ReadExport(grpc::ServerContext& context,
 // The header, then the bytes of the file. Errors: CANCELLED the peer went away; UNAVAILABLE I/O.
 absl::Status WriteChunks(const ExportedFile& exported, grpc::ServerWriter<v1::Chunk>& writer,
                          StreamGuard::Lease& lease);
+
+// The content of an ExportDecisionsRequest. `key` null: lines have no users.
+struct DecisionRequest {
+  DecisionExport::Range range;
+  std::shared_ptr<const PseudonymKey> key;
+};
+// Errors: INVALID_ARGUMENT a key of another length, or an empty range.
+absl::StatusOr<DecisionRequest> ReadDecisionRequest(const v1::ExportDecisionsRequest& request);
+// The model's time, then the files. Errors: CANCELLED the peer went away; UNAVAILABLE I/O.
+absl::Status WriteDecisions(const HostedModel::DecisionFiles& files, const DecisionRequest& asked,
+                            grpc::ServerWriter<v1::DecisionChunk>& writer,
+                            StreamGuard::Lease& lease);
 
 }  // namespace bandana::server

@@ -110,8 +110,11 @@ absl::StatusOr<std::vector<int>> BaselineOf(const v1::SelectRequest& request,
 
 // The caller's own arms come first whatever the model says; then the others, as the model ranks
 // them.
-Chosen PutFirst(const std::vector<int>& own, const Chosen& model) {
-  Chosen chosen{.ranking = own, .propensities = std::vector<double>(own.size(), 1), .agreed = {}};
+Chosen PutFirst(const std::vector<int>& own, Chosen model) {
+  Chosen chosen{.ranking = own,
+                .propensities = std::vector<double>(own.size(), 1),
+                .agreed = {},
+                .laws = std::move(model.laws)};
   for (std::size_t i = 0; i < own.size(); ++i) chosen.agreed.push_back(own[i] == model.ranking[i]);
   for (const int position : model.ranking) {
     if (chosen.ranking.size() == model.ranking.size()) break;
@@ -149,6 +152,11 @@ absl::StatusOr<Chosen> RankByScore(const Offer& offer) {
     chosen.propensities.push_back(
         FirstProbability(rank, scores[chosen.ranking[rank]], scores[chosen.ranking[0]], share));
   }
+  if (offer.select.logged == nullptr) return chosen;
+  std::vector<double>& law = chosen.laws.emplace_back();
+  const double best = scores[chosen.ranking[0]];
+  for (const double score : scores) law.push_back(score == best ? share : 0);
+  law[chosen.ranking[0]] = share;  // also where no score is a number
   return chosen;
 }
 
@@ -175,7 +183,9 @@ absl::StatusOr<Chosen> RankByPolicy(const Offer& offer) {
                         .scores = offer.scores.scores,
                         .draws = draws,
                         .cold = cold};
-  for (const RankDraw& draw : DrawList(rule, arms, offer.rules, used)) {
+  const int slots = std::max(static_cast<int>(request.slots()), 1);
+  if (offer.select.logged != nullptr) chosen.laws.resize(static_cast<std::size_t>(slots));
+  for (const RankDraw& draw : DrawList(rule, arms, offer.rules, used, chosen.laws)) {
     chosen.ranking.push_back(draw.position);
     chosen.propensities.push_back(request.slots() > 0 ? draw.given : draw.first);
   }
@@ -184,7 +194,7 @@ absl::StatusOr<Chosen> RankByPolicy(const Offer& offer) {
                            request.slots(), " slots");
   }
   BANDANA_ASSIGN_OR_RETURN(const std::vector<int> own, BaselineOf(request, offer.arms));
-  return own.empty() ? chosen : PutFirst(own, chosen);
+  return own.empty() ? std::move(chosen) : PutFirst(own, std::move(chosen));
 }
 
 }  // namespace bandana::server

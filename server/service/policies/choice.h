@@ -36,6 +36,11 @@ struct Chosen {
   // With a baseline, one per arm of the caller's own, first in the ranking: whether the model would
   // have chosen it.
   std::vector<bool> agreed;
+  // Where the decision is logged: the model's own law of the first rank, or of each slot, n
+  // probabilities, kArmLeftOut for an arm that it could not get. After a search, of the arms found.
+  std::vector<std::vector<double>> laws;
+  int offered = 0;      // after a search: how many arms were on offer; else 0
+  bool expects = true;  // scores have the rewards that the model expects
 };
 
 // How many arms the request asks for: its slots, or its top_k.

@@ -79,6 +79,7 @@ constexpr Rpc kRpcs[] = {
     OffQueues("bandana.v1.Admin/GetLedger", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/Checkpoint", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/Export", Role::kAdmin, Scope::kNamedModel),
+    OffQueues("bandana.v1.Admin/ExportDecisions", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/OpenEpoch", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/ConfirmClock", Role::kAdmin, Scope::kNamedModel),
     OffQueues("bandana.v1.Admin/GetStats", Role::kAdmin, Scope::kNamedModel),

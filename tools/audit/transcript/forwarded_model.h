@@ -37,6 +37,9 @@ class ForwardedModel : public server::HostedModel {
   absl::Status RecordSlots(std::span<const Decision> slots) override {
     return model_->RecordSlots(slots);
   }
+  void LogDecision(const StoredDecision& decision, std::string_view user) override {
+    model_->LogDecision(decision, user);
+  }
   void Activate(std::vector<std::vector<Decision>> decisions, server::ReportDone done) override {
     model_->Activate(std::move(decisions), std::move(done));
   }
@@ -77,6 +80,10 @@ class ForwardedModel : public server::HostedModel {
   }
   absl::StatusOr<v1::ExportUserResponse> ExportUser(const std::string& id) override {
     return model_->ExportUser(id);
+  }
+  absl::StatusOr<DecisionFiles> ExportDecisions(
+      const server::DecisionExport::Range& range) override {
+    return model_->ExportDecisions(range);
   }
   absl::Status PutGraph(const v1::Graph& graph) override { return model_->PutGraph(graph); }
   absl::StatusOr<std::uint64_t> OpenEpoch() override { return model_->OpenEpoch(); }

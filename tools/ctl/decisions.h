@@ -1,0 +1,33 @@
+// `bandana-ctl decisions export`: a model's decision log into a file.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tools/ctl/admin_client.h"
+
+namespace bandana {
+
+struct DecisionsAsked {
+  std::string model;
+  std::string format;  // "": the file's suffix says
+  std::string from;    // RFC 3339; "": no bound
+  std::string to;
+  bool users = false;  // pseudonyms of this export's own
+};
+
+struct DecisionsWritten {
+  std::uint64_t decisions = 0;
+  std::uint64_t damaged = 0;  // that could not be read, and were left out
+};
+
+// Fetches the log's files from each server into a private folder beside `path`, joins decisions and
+// rewards, and writes `path` (OpenDecisionSink). Errors: INVALID_ARGUMENT the format or a time; the
+// servers'; RESOURCE_EXHAUSTED the disk is full.
+absl::StatusOr<DecisionsWritten> ExportDecisions(std::span<AdminClient* const> servers,
+                                                 const DecisionsAsked& asked,
+                                                 const std::string& path);
+
+}  // namespace bandana
