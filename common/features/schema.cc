@@ -15,17 +15,18 @@ namespace {
 constexpr double kRounding = 1 - 0x1p-36;
 
 std::string SizeWords(const std::vector<FeatureBlock>& blocks) {
-  std::vector<const FeatureBlock*> largest;
-  largest.reserve(blocks.size());
-  for (const FeatureBlock& block : blocks) largest.push_back(&block);
-  std::stable_sort(largest.begin(), largest.end(),
-                   [](const auto* a, const auto* b) { return a->size > b->size; });
-  constexpr std::size_t kShown = 3;
+  std::vector<const FeatureBlock*> left;
+  left.reserve(blocks.size());
+  for (const FeatureBlock& block : blocks) left.push_back(&block);
+  constexpr int kShown = 3;
   std::string words;
-  for (std::size_t i = 0; i < std::min(kShown, largest.size()); ++i) {
-    absl::StrAppend(&words, i == 0 ? "" : ", ", largest[i]->name, " ", largest[i]->size);
+  for (int i = 0; i < kShown && !left.empty(); ++i) {
+    const auto largest = std::max_element(
+        left.begin(), left.end(), [](const auto* a, const auto* b) { return a->size < b->size; });
+    absl::StrAppend(&words, i == 0 ? "" : ", ", (*largest)->name, " ", (*largest)->size);
+    left.erase(largest);
   }
-  return largest.size() > kShown ? words + ", .." : words;
+  return left.empty() ? words : words + ", ..";
 }
 
 void FillDefaults(wire::FeatureField& field) {

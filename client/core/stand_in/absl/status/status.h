@@ -30,16 +30,29 @@ enum class StatusCode : int {
   kUnauthenticated = 16,
 };
 
+// One pointer: null is OK. A moved-from status is OK.
 class [[nodiscard]] Status {
  public:
   Status() = default;
   // An OK status has no message.
-  Status(StatusCode code, string_view message)
-      : code_(code), message_(code == StatusCode::kOk ? string_view() : message) {}
+  Status(StatusCode code, string_view message) : failure_(Failure::Make(code, message)) {}
+  Status(const Status& other) : failure_(Failure::Copy(other.failure_)) {}
+  Status(Status&& other) noexcept : failure_(std::exchange(other.failure_, nullptr)) {}
+  Status& operator=(const Status& other) {
+    if (this != &other) *this = Status(other);
+    return *this;
+  }
+  Status& operator=(Status&& other) noexcept {
+    std::swap(failure_, other.failure_);
+    return *this;
+  }
+  ~Status() {
+    if (failure_ != nullptr) Failure::Free(failure_);
+  }
 
-  bool ok() const { return code_ == StatusCode::kOk; }
-  StatusCode code() const { return code_; }
-  string_view message() const { return message_; }
+  bool ok() const { return failure_ == nullptr; }
+  StatusCode code() const { return ok() ? StatusCode::kOk : failure_->code; }
+  string_view message() const { return ok() ? string_view() : string_view(failure_->message); }
   // Keeps the first failure.
   void Update(const Status& other) {
     if (ok()) *this = other;
@@ -49,11 +62,25 @@ class [[nodiscard]] Status {
   void ForEachPayload(Visit) const {}
   void SetPayload(string_view, const Cord&) {}
 
-  friend bool operator==(const Status&, const Status&) = default;
+  friend bool operator==(const Status& a, const Status& b) {
+    return a.code() == b.code() && a.message() == b.message();
+  }
 
  private:
-  StatusCode code_ = StatusCode::kOk;
-  std::string message_;
+  // Its functions are calls everywhere: statuses are returned all over the core.
+  struct Failure {
+    StatusCode code;
+    std::string message;
+
+    [[gnu::noinline]] static Failure* Make(StatusCode code, string_view message) {
+      return code == StatusCode::kOk ? nullptr : new Failure{code, std::string(message)};
+    }
+    [[gnu::noinline]] static Failure* Copy(const Failure* failure) {
+      return failure == nullptr ? nullptr : new Failure(*failure);
+    }
+    [[gnu::noinline]] static void Free(Failure* failure) { delete failure; }
+  };
+  Failure* failure_ = nullptr;
 };
 
 inline Status OkStatus() { return {}; }

@@ -2,13 +2,19 @@
 #pragma once
 
 #include <cstdlib>
-#include <optional>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
 
 namespace absl {
+
+// GCC does not see that there is a value exactly where the status is OK.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 template <typename T>
 class [[nodiscard]] StatusOr {
@@ -26,22 +32,42 @@ class [[nodiscard]] StatusOr {
            !std::is_same_v<std::remove_cvref_t<U>, StatusOr> &&
            !std::is_same_v<std::remove_cvref_t<U>, Status>)
       StatusOr(U&& value)  // NOLINT(google-explicit-constructor)
-      : value_(std::in_place, std::forward<U>(value)) {}
+      : value_(std::forward<U>(value)) {}
   // NOLINTEND(bugprone-forwarding-reference-overload)
   template <typename U>
   requires(!std::is_same_v<T, U> && std::is_convertible_v<U, T> &&
            !std::is_convertible_v<StatusOr<U>, T>)
       StatusOr(StatusOr<U> other) {  // NOLINT(google-explicit-constructor)
     if (other.ok()) {
-      value_.emplace(*std::move(other));
+      std::construct_at(&value_, *std::move(other));
     } else {
       status_ = other.status();
     }
   }
+  StatusOr(const StatusOr& other) requires(std::is_copy_constructible_v<T>)
+      : status_(other.status_) {
+    if (ok()) std::construct_at(&value_, other.value_);
+  }
+  // `other` stays a failure, or has a value that was moved from.
+  StatusOr(StatusOr&& other) noexcept : status_(std::as_const(other.status_)) {
+    if (ok()) std::construct_at(&value_, std::move(other.value_));
+  }
+  StatusOr& operator=(const StatusOr& other) requires(std::is_copy_constructible_v<T>) {
+    return *this = StatusOr(other);
+  }
+  StatusOr& operator=(StatusOr&& other) noexcept {
+    if (this != &other) {
+      std::destroy_at(this);
+      std::construct_at(this, std::move(other));
+    }
+    return *this;
+  }
+  ~StatusOr() {
+    if (ok()) std::destroy_at(&value_);
+  }
 
-  bool ok() const { return value_.has_value(); }
-  const Status& status() const& { return status_; }
-  Status status() && { return std::move(status_); }
+  bool ok() const { return status_.ok(); }
+  const Status& status() const { return status_; }
 
   T& operator*() & { return Value(); }
   const T& operator*() const& { return const_cast<StatusOr*>(this)->Value(); }
@@ -53,17 +79,23 @@ class [[nodiscard]] StatusOr {
   T&& value() && { return std::move(Value()); }
   template <typename U>
   T value_or(U&& other) const& {
-    return ok() ? *value_ : static_cast<T>(std::forward<U>(other));
+    return ok() ? value_ : static_cast<T>(std::forward<U>(other));
   }
 
  private:
   T& Value() {
-    if (!value_) std::abort();
-    return *value_;
+    if (!ok()) std::abort();
+    return value_;
   }
 
-  Status status_;
-  std::optional<T> value_;
+  Status status_;  // OK: there is a value
+  union {
+    T value_;
+  };
 };
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 }  // namespace absl

@@ -67,7 +67,7 @@ void AppendPiece(std::string& out, Integer value) {
 }  // namespace stand_in
 
 template <typename... Pieces>
-std::string StrCat(const Pieces&... pieces) {
+[[gnu::noinline]] std::string StrCat(const Pieces&... pieces) {
   std::string out;
   (stand_in::AppendPiece(out, pieces), ...);
   return out;

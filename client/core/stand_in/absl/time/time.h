@@ -22,7 +22,7 @@ class Duration {
   }
   constexpr bool infinite() const { return nanos_ == kMax || nanos_ == kMin; }
 
-  constexpr Duration& operator+=(Duration other) {
+  [[gnu::noinline]] constexpr Duration& operator+=(Duration other) {
     if (!infinite()) *this = other.infinite() ? other : OfNanos(__int128{nanos_} + other.nanos_);
     return *this;
   }
