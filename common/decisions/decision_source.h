@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 #include "absl/status/statusor.h"
@@ -25,6 +26,9 @@ class DecisionSource {
 
   // `decision` keeps its buffers from call to call. Errors: those of the bytes.
   virtual absl::StatusOr<Next> Read(LoggedDecision& decision, DecisionFault& fault) = 0;
+
+  // The first line of the decision that was read last, from 1.
+  virtual std::uint64_t line() const = 0;
 };
 
 }  // namespace bandana

@@ -344,6 +344,8 @@ DsjsonReader::DsjsonReader(DecisionBytes bytes, const DsjsonOptions& options)
 
 DsjsonReader::~DsjsonReader() = default;
 
+std::uint64_t DsjsonReader::line() const { return state_->reader.number(); }
+
 absl::StatusOr<DecisionSource::Next> DsjsonReader::Read(LoggedDecision& decision,
                                                         DecisionFault& fault) {
   LineReader& reader = state_->reader;

@@ -25,6 +25,7 @@ class DsjsonReader final : public DecisionSource {
   ~DsjsonReader() override;
 
   absl::StatusOr<Next> Read(LoggedDecision& decision, DecisionFault& fault) override;
+  std::uint64_t line() const override;
 
  private:
   struct State;

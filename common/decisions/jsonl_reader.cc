@@ -58,7 +58,7 @@ absl::StatusOr<JsonlReader::Next> JsonlReader::Read(LoggedDecision& decision,
   absl::Status status;
   BANDANA_ASSIGN_OR_RETURN(const bool found, ReadLine(status));
   if (!found) return Next::kEnd;
-  const std::uint64_t first = reader_.number();
+  const std::uint64_t first = first_ = reader_.number();
   if (!status.ok()) {
     return Fault(first, 1, reader_.cut() ? skip_reason::kCutLine : skip_reason::kMalformed,
                  ToStd(status.message()), fault);

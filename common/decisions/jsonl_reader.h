@@ -18,6 +18,7 @@ class JsonlReader final : public DecisionSource {
   explicit JsonlReader(DecisionBytes bytes);
 
   absl::StatusOr<Next> Read(LoggedDecision& decision, DecisionFault& fault) override;
+  std::uint64_t line() const override { return first_; }
 
   // That were looked at, empty ones among them.
   std::uint64_t lines() const { return reader_.number(); }
@@ -32,7 +33,8 @@ class JsonlReader final : public DecisionSource {
   LineReader reader_;
   JsonLineParser parser_;
   DecisionLine line_;
-  bool held_ = false;  // line_ was read, but belongs to the next decision
+  std::uint64_t first_ = 0;  // line of the decision
+  bool held_ = false;        // line_ was read, but belongs to the next decision
   absl::Status held_status_;
 };
 

@@ -22,6 +22,7 @@ class ObpReader final : public DecisionSource {
   ~ObpReader() override;
 
   absl::StatusOr<Next> Read(LoggedDecision& decision, DecisionFault& fault) override;
+  std::uint64_t line() const override { return lines_->line(); }
 
  private:
   struct Rows;

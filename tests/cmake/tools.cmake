@@ -18,6 +18,10 @@ bandana_test(NAME import_features_test SRCS unit/import_features_test.cc DEPS ba
 bandana_test(NAME import_graph_test SRCS unit/import_graph_test.cc
   DEPS bandana::import bandana::test_support ZLIB::ZLIB)
 bandana_test(NAME import_output_test SRCS unit/import_output_test.cc DEPS bandana::import bandana::test_support)
+bandana_test(NAME import_logs_test SRCS unit/import_logs_test.cc DEPS bandana::import bandana::test_support)
+bandana_test(NAME import_log_program_test SRCS integration/import_log_program_test.cc LABELS integration
+  DEPS bandana::proto bandana::test_server bandana::test_support)
+add_dependencies(import_log_program_test bandana-import)
 bandana_library(NAME fleet_run SRCS support/fleet_run.cc
   PUBLIC_DEPS bandana::test_server bandana::test_support
   PRIVATE_DEPS bandana::ctl bandana::proto)

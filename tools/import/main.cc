@@ -23,8 +23,12 @@
 #include "tools/import/hetrec_import.h"
 #include "tools/import/import_text.h"
 #include "tools/import/levels.h"
+#include "tools/import/log_command.h"
 
-ABSL_FLAG(std::string, in, "", "hetrec: folder of the data set's .dat (or .dat.xz) files.");
+ABSL_FLAG(
+    std::string, in, "",
+    "hetrec: folder of the data set's .dat (or .dat.xz) files; obp, dsjson, csv: the log, .gz "
+    "is unpacked.");
 ABSL_FLAG(std::string, edges, "",
           "graph: the edge list, two user ids per line; .gz and .xz are unpacked.");
 ABSL_FLAG(std::string, out, "", "Folder to write to; made when missing.");
@@ -36,6 +40,17 @@ ABSL_FLAG(int, levels, bandana::kLevelsDefault, "Levels of groups of users, each
 ABSL_FLAG(int, seed, 0, "Order of the users in the graph cut; 0: by id, graph: as listed.");
 ABSL_FLAG(int, tag_artists_min, 10, "hetrec: drop tags that fewer artists have.");
 ABSL_FLAG(int, edges_mib_max, 4096, "graph: largest edge list, in MiB of text.");
+ABSL_FLAG(std::string, columns, "",
+          "csv: which column is what, as decision=id,arm=item_id,propensity=p,reward=click,"
+          "context=user_*; also slot, time and user.");
+ABSL_FLAG(std::string, arms, "",
+          "obp, csv: a table with all arms on offer, in a column of the arm's name; default: those "
+          "of the log.");
+ABSL_FLAG(std::string, law, "logged",
+          "obp, dsjson, csv: propensities as logged; chosen: the chosen arm's alone; uniform: all "
+          "arms had the same chance (obp, csv).");
+ABSL_FLAG(double, reward_min, 0, "obp, dsjson, csv: the least reward (of dsjson: -cost).");
+ABSL_FLAG(double, reward_max, 1, "obp, dsjson, csv: the greatest reward.");
 ABSL_FLAG(bool, progress, false, "Show progress even when stderr is not a terminal.");
 
 namespace bandana {
@@ -131,15 +146,44 @@ absl::Status RunGraph(const std::string& out, const ProgressFunction& progress) 
   return absl::OkStatus();
 }
 
+void Say(std::string_view message) {
+  std::fprintf(stderr, "bandana-import: %s\n", std::string(message).c_str());
+}
+
+absl::Status RunLog(std::string_view format, const std::string& out) {
+  BANDANA_ASSIGN_OR_RETURN(
+      const std::string summary,
+      RunLogCommand({.format = std::string(format),
+                     .in = absl::GetFlag(FLAGS_in),
+                     .out = out,
+                     .columns = absl::GetFlag(FLAGS_columns),
+                     .arms = absl::GetFlag(FLAGS_arms),
+                     .law = absl::GetFlag(FLAGS_law),
+                     .range = {absl::GetFlag(FLAGS_reward_min), absl::GetFlag(FLAGS_reward_max)}},
+                    Say));
+  std::fputs(summary.c_str(), stdout);
+  return absl::OkStatus();
+}
+
+absl::Status RunObp(const std::string& out, const ProgressFunction&) { return RunLog("obp", out); }
+absl::Status RunDsjson(const std::string& out, const ProgressFunction&) {
+  return RunLog("dsjson", out);
+}
+absl::Status RunCsv(const std::string& out, const ProgressFunction&) { return RunLog("csv", out); }
+
 constexpr struct {
   std::string_view name;
   absl::Status (*run)(const std::string& out, const ProgressFunction& progress);
-} kCommands[] = {{"hetrec", RunHetrec}, {"graph", RunGraph}};
+} kCommands[] = {{"hetrec", RunHetrec},
+                 {"graph", RunGraph},
+                 {"obp", RunObp},
+                 {"dsjson", RunDsjson},
+                 {"csv", RunCsv}};
 
 absl::Status Run(const std::vector<char*>& arguments) {
   const bool show = absl::GetFlag(FLAGS_progress) || isatty(STDERR_FILENO) == 1;
   const auto progress = [show](std::string_view step) {
-    if (show) std::fprintf(stderr, "bandana-import: %s\n", std::string(step).c_str());
+    if (show) Say(step);
   };
   for (const auto& command : kCommands) {
     if (arguments.size() != 2 || arguments[1] != command.name) continue;
@@ -148,8 +192,9 @@ absl::Status Run(const std::vector<char*>& arguments) {
     return command.run(out, progress);
   }
   return InvalidArgument(
-      "usage: bandana-import hetrec --in DIR --out DIR, or bandana-import graph --edges FILE "
-      "--out DIR; see --help");
+      "usage: bandana-import hetrec --in DIR --out DIR, bandana-import graph --edges FILE --out "
+      "DIR, "
+      "or bandana-import obp|dsjson|csv --in FILE --out DIR; see --help");
 }
 
 }  // namespace
@@ -157,15 +202,17 @@ absl::Status Run(const std::vector<char*>& arguments) {
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
-      "imports a public data set, or a graph of friends.\n\n"
+      "imports a public data set, a graph of friends, or a log of another program.\n\n"
       "  bandana-import hetrec --in DIR --out DIR [--nodes clusters|users] [--dimension 25]\n"
       "                        [--clusters 100] [--levels 8] [--seed 0]\n"
-      "  bandana-import graph --edges FILE --out DIR [--dimension 25] [--levels 8] [--seed 0]\n\n"
+      "  bandana-import graph --edges FILE --out DIR [--dimension 25] [--levels 8] [--seed 0]\n"
+      "  bandana-import obp|dsjson --in FILE --out DIR [--law logged|chosen|uniform]\n"
+      "  bandana-import csv --in FILE --out DIR --columns arm=A,reward=R,propensity=P[,...]\n\n"
       "DIR of --in holds HetRec 2011 Last.FM: user_artists.dat, user_taggedartists.dat,\n"
       "user_friends.dat and tags.dat, plain or .xz. Writes arms.tsv, users.tsv, events.tsv,\n"
       "items.tsv, graph.mtx, influence.mtx, identity.mtx and server.textproto (docs/import.md).\n"
       "FILE of --edges has two user ids per line, as SNAP's edge lists do. Writes users.tsv and\n"
-      "server.textproto.");
+      "server.textproto. Logs become log.jsonl, arms.tsv and server.textproto.");
   absl::FlagsUsageConfig usage;
   usage.version_string = [] { return absl::StrCat("bandana-import ", bandana::kVersion, "\n"); };
   // Every flag of this program, none of the libraries', in --help.
@@ -175,6 +222,6 @@ int main(int argc, char** argv) {
   absl::SetFlagsUsageConfig(usage);
   const absl::Status status = bandana::Run(absl::ParseCommandLine(argc, argv));
   if (status.ok()) return 0;
-  std::fprintf(stderr, "bandana-import: %s\n", std::string(status.message()).c_str());
+  bandana::Say(bandana::ToStd(status.message()));
   return 1;
 }
