@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/decisions/decision_source.h"
+#include "common/decisions/decision_stream.h"
 #include "common/decisions/line_reader.h"
 
 namespace bandana {

@@ -346,7 +346,7 @@ DsjsonReader::~DsjsonReader() = default;
 
 std::uint64_t DsjsonReader::line() const { return state_->reader.number(); }
 
-absl::StatusOr<DecisionSource::Next> DsjsonReader::Read(LoggedDecision& decision,
+absl::StatusOr<DecisionStream::Next> DsjsonReader::Read(LoggedDecision& decision,
                                                         DecisionFault& fault) {
   LineReader& reader = state_->reader;
   std::string_view text;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "common/decisions/decision_source.h"
+#include "common/decisions/decision_stream.h"
 #include "common/mechanisms/reward_range.h"
 
 namespace bandana {
@@ -19,7 +19,7 @@ struct DsjsonOptions {
 // `_tag`; without one by its features, as JSON of at most 128 bytes or, where that is longer, by a
 // hash. The context is the shared features. A line that says _skipLearn, one of slates, and one of
 // a sample (pdrop) is told and passed over; so is a line whose `p` is not that of its label.
-class DsjsonReader final : public DecisionSource {
+class DsjsonReader final : public DecisionStream {
  public:
   DsjsonReader(DecisionBytes bytes, const DsjsonOptions& options);
   ~DsjsonReader() override;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "common/decisions/decision_source.h"
+#include "common/decisions/decision_stream.h"
 #include "common/decisions/jsonl_line.h"
 #include "common/decisions/line_reader.h"
 
@@ -13,7 +13,7 @@ namespace bandana {
 
 // A bad line is told and passed over. Lines of one list stand together, in the order of their
 // slots.
-class JsonlReader final : public DecisionSource {
+class JsonlReader final : public DecisionStream {
  public:
   explicit JsonlReader(DecisionBytes bytes);
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "common/decisions/decision_source.h"
+#include "common/decisions/decision_stream.h"
 
 namespace bandana {
 

@@ -132,7 +132,7 @@ ObpReader::ObpReader(std::unique_ptr<Rows> rows) : rows_(std::move(rows)) {
 
 ObpReader::~ObpReader() = default;
 
-absl::StatusOr<DecisionSource::Next> ObpReader::Read(LoggedDecision& decision,
+absl::StatusOr<DecisionStream::Next> ObpReader::Read(LoggedDecision& decision,
                                                      DecisionFault& fault) {
   // Rows that are no rows are told after the last decision.
   BANDANA_ASSIGN_OR_RETURN(const Next next, lines_->Read(decision, fault));

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/decisions/decision_source.h"
+#include "common/decisions/decision_stream.h"
 
 namespace bandana {
 
 // Reads the columns under the names of members of a line of JSON, and no others, so that a decision
 // reads back as it was. A last row without its line end is told as cut.
-class ObpReader final : public DecisionSource {
+class ObpReader final : public DecisionStream {
  public:
   // Whether a header has the columns that a decision needs.
   static bool Knows(std::span<const std::string> header);
@@ -29,7 +29,7 @@ class ObpReader final : public DecisionSource {
   explicit ObpReader(std::unique_ptr<Rows> rows);
 
   std::unique_ptr<Rows> rows_;
-  std::unique_ptr<DecisionSource> lines_;
+  std::unique_ptr<DecisionStream> lines_;
 };
 
 }  // namespace bandana

@@ -26,8 +26,8 @@ Outcome ReadAll(const std::string& text, std::size_t piece) {
   for (;;) {
     const auto next = reader.Read(decision, fault);
     BANDANA_CHECK(next.ok());
-    if (*next == bandana::DecisionSource::Next::kEnd) return outcome;
-    if (*next == bandana::DecisionSource::Next::kFault) {
+    if (*next == bandana::DecisionStream::Next::kEnd) return outcome;
+    if (*next == bandana::DecisionStream::Next::kFault) {
       outcome.faults.push_back(fault.message);
     } else {
       BANDANA_CHECK(!decision.slots.empty());

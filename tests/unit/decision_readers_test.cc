@@ -19,16 +19,16 @@ struct Outcome {
   std::vector<DecisionFault> faults;
 };
 
-Outcome ReadAll(DecisionSource& source) {
+Outcome ReadAll(DecisionStream& source) {
   Outcome outcome;
   LoggedDecision decision;
   for (;;) {
     DecisionFault fault;
     const auto next = source.Read(decision, fault);
     EXPECT_THAT(next, IsOk());
-    if (!next.ok() || *next == DecisionSource::Next::kEnd) return outcome;
-    if (*next == DecisionSource::Next::kDecision) outcome.decisions.push_back(decision);
-    if (*next == DecisionSource::Next::kFault) outcome.faults.push_back(fault);
+    if (!next.ok() || *next == DecisionStream::Next::kEnd) return outcome;
+    if (*next == DecisionStream::Next::kDecision) outcome.decisions.push_back(decision);
+    if (*next == DecisionStream::Next::kFault) outcome.faults.push_back(fault);
   }
 }
 

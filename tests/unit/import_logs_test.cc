@@ -46,8 +46,8 @@ class ImportLogsTest : public ::testing::Test {
     for (;;) {
       const auto next = reader.Read(decision, fault);
       EXPECT_THAT(next, IsOk());
-      if (!next.ok() || *next == DecisionSource::Next::kEnd) return decisions;
-      EXPECT_EQ(*next, DecisionSource::Next::kDecision) << fault.message;
+      if (!next.ok() || *next == DecisionStream::Next::kEnd) return decisions;
+      EXPECT_EQ(*next, DecisionStream::Next::kDecision) << fault.message;
       decisions.push_back(decision);
     }
   }

@@ -274,7 +274,7 @@ absl::StatusOr<bool> CsvDecisions::ReadRow() {
   return true;
 }
 
-absl::StatusOr<DecisionSource::Next> CsvDecisions::Read(LoggedDecision& decision,
+absl::StatusOr<DecisionStream::Next> CsvDecisions::Read(LoggedDecision& decision,
                                                         DecisionFault& fault) {
   BANDANA_ASSIGN_OR_RETURN(const bool found, ReadRow());
   if (!found) return Next::kEnd;

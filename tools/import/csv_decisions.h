@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/decisions/csv_reader.h"
-#include "common/decisions/decision_source.h"
+#include "common/decisions/decision_stream.h"
 #include "common/mechanisms/reward_range.h"
 #include "tools/import/arm_list.h"
 
@@ -50,7 +50,7 @@ struct CsvOptions {
 absl::StatusOr<ArmList> ReadCsvArms(DecisionBytes bytes, const std::string& column);
 
 // All arms of `arms`, which must outlive it, are on offer in every row.
-class CsvDecisions final : public DecisionSource {
+class CsvDecisions final : public DecisionStream {
  public:
   // Errors: INVALID_ARGUMENT the table has not a column that is named; those of the bytes.
   static absl::StatusOr<std::unique_ptr<CsvDecisions>> Open(DecisionBytes bytes, CsvOptions options,

@@ -31,7 +31,7 @@ struct OpenLog {
   std::unique_ptr<ArmList> arms;  // outlives the source
   bool arms_known = false;
   bool ids_known = true;
-  std::unique_ptr<DecisionSource> source;
+  std::unique_ptr<DecisionStream> source;
 };
 
 absl::StatusOr<ImportedLaw> ParseLaw(std::string_view law) {

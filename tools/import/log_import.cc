@@ -30,15 +30,15 @@ void AppendModel(std::string_view name, std::string_view mode, const RewardRange
 
 }  // namespace
 
-absl::Status CopyDecisions(DecisionSource& source, DecisionSink& sink, ArmList* arms,
+absl::Status CopyDecisions(DecisionStream& source, DecisionSink& sink, ArmList* arms,
                            const TellFault& tell, LogImport& import) {
   LoggedDecision decision;
   DecisionFault fault;
   absl::flat_hash_set<std::size_t> seen;  // hashes of ids
   for (;;) {
-    BANDANA_ASSIGN_OR_RETURN(const DecisionSource::Next next, source.Read(decision, fault));
-    if (next == DecisionSource::Next::kEnd) return absl::OkStatus();
-    if (next == DecisionSource::Next::kDecision) {
+    BANDANA_ASSIGN_OR_RETURN(const DecisionStream::Next next, source.Read(decision, fault));
+    if (next == DecisionStream::Next::kEnd) return absl::OkStatus();
+    if (next == DecisionStream::Next::kDecision) {
       const auto refuse = [&](std::string_view reason, std::string_view message) {
         fault = {source.line(), decision.slots.size(), reason,
                  absl::StrCat("line ", source.line(), ": ", ToAbsl(message))};

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "common/decisions/decision_source.h"
+#include "common/decisions/decision_stream.h"
 #include "tools/decisions/decision_sink.h"
 #include "tools/import/arm_list.h"
 
@@ -28,7 +28,7 @@ using TellFault = std::function<void(std::string_view message)>;
 // Writes each decision that CheckDecision takes and that did not stand before, and tells the
 // others. `arms` gets those that were on offer, or is null where they are known. Errors: those of
 // source and sink; RESOURCE_EXHAUSTED too many arms.
-absl::Status CopyDecisions(DecisionSource& source, DecisionSink& sink, ArmList* arms,
+absl::Status CopyDecisions(DecisionStream& source, DecisionSink& sink, ArmList* arms,
                            const TellFault& tell, LogImport& import);
 
 // A server's configuration of two models over arms.tsv beside it: one that learns from raw rewards,

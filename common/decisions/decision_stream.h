@@ -1,4 +1,4 @@
-// Where decisions come from, one after another.
+// Decisions of a log, one after another.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ namespace bandana {
 using DecisionBytes = std::function<absl::StatusOr<std::size_t>(char* buffer, std::size_t size)>;
 
 // Reads a log of any length in the memory of its longest line. Not thread-safe.
-class DecisionSource {
+class DecisionStream {
  public:
   enum class Next {
     kDecision,  // `decision` has the next one
     kFault,     // `fault` says why lines were passed over
     kEnd,
   };
-  virtual ~DecisionSource() = default;
+  virtual ~DecisionStream() = default;
 
   // `decision` keeps its buffers from call to call. Errors: those of the bytes.
   virtual absl::StatusOr<Next> Read(LoggedDecision& decision, DecisionFault& fault) = 0;
