@@ -45,6 +45,7 @@ Judge::Judge(JudgeOptions options, std::vector<std::unique_ptr<JudgedPolicy>> po
       log_threshold_(std::log(2 / options.alpha)),
       design_(DesignDecisions(options.used)),
       laws_(policies_.size()),
+      failures_(policies_.size()),
       judgements_(pairs_.size()) {}
 
 void Judge::SetPredictions(const LoggedSlot& logged, JudgedSlot& judged) {
@@ -136,13 +137,16 @@ void Judge::EndDesign() {
   }
 }
 
-absl::Status Judge::Add(const LoggedDecision& decision) {
+void Judge::Ask(std::size_t policy) {
+  if (failures_[policy].ok()) failures_[policy] = SetLaws(*policies_[policy], laws_[policy]);
+  if (!failures_[policy].ok()) laws_[policy].defined = false;
+}
+
+void Judge::Add(const LoggedDecision& decision) {
   if (count_ == design_) EndDesign();
   const bool design = count_++ < design_;
   SetUnit(decision);
-  for (std::size_t at = 0; at < policies_.size(); ++at) {
-    BANDANA_RETURN_IF_ERROR(SetLaws(*policies_[at], laws_[at]));
-  }
+  for (std::size_t at = 0; at < policies_.size(); ++at) Ask(at);
   for (std::size_t pair = 0; pair < pairs_.size(); ++pair) {
     AddPair(pairs_[pair], design, judgements_[pair]);
   }
@@ -154,8 +158,15 @@ absl::Status Judge::Add(const LoggedDecision& decision) {
       means_.Add(judged.view.slot(), judged.y01);
     }
   }
-  for (const auto& policy : policies_) BANDANA_RETURN_IF_ERROR(policy->Learn(decision));
-  return absl::OkStatus();
+  for (std::size_t at = 0; at < policies_.size(); ++at) {
+    if (failures_[at].ok()) failures_[at] = policies_[at]->Learn(decision);
+  }
+}
+
+void Judge::Finish() {
+  for (std::size_t at = 0; at < policies_.size(); ++at) {
+    if (failures_[at].ok()) failures_[at] = policies_[at]->EndOfLog();
+  }
 }
 
 }  // namespace bandana

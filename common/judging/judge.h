@@ -53,8 +53,12 @@ class Judge {
   Judge(JudgeOptions options, std::vector<std::unique_ptr<JudgedPolicy>> policies,
         std::vector<JudgedPair> pairs);
 
-  // A decision that Survey does not leave out. Errors: those of the policies.
-  absl::Status Add(const LoggedDecision& decision);
+  // A decision that Survey does not leave out. A policy that fails is asked no more: failure() says
+  // why, and its pairs have no more decisions.
+  void Add(const LoggedDecision& decision);
+  // After the last decision: asks the policies whether the log was one for them.
+  void Finish();
+  const absl::Status& failure(std::size_t policy) const { return failures_[policy]; }
 
   const JudgeOptions& options() const { return options_; }
   const JudgedPolicy& policy(std::size_t at) const { return *policies_[at]; }
@@ -69,6 +73,7 @@ class Judge {
   void SetUnit(const LoggedDecision& decision);
   void SetPredictions(const LoggedSlot& logged, JudgedSlot& judged);
   absl::Status SetLaws(JudgedPolicy& policy, UnitLaws& laws);
+  void Ask(std::size_t policy);
   void AddPair(const JudgedPair& pair, bool design, PairJudgement& judgement);
   void EndDesign();
 
@@ -79,7 +84,8 @@ class Judge {
   const std::uint64_t design_;  // decisions
   std::uint64_t count_ = 0;
   JudgedUnit unit_;
-  std::vector<UnitLaws> laws_;
+  std::vector<UnitLaws> laws_;          // by policy
+  std::vector<absl::Status> failures_;  // by policy
   PairUnit pair_unit_;
   std::vector<PairJudgement> judgements_;
   PropensityTest propensities_;

@@ -169,15 +169,15 @@ double PairUnit::DesignSquare(bool upper, double k, bool predictions, double mea
   return square;
 }
 
-bool PairUnit::AddTerms(double mean01, double& second, double& fourth) const {
+bool PairUnit::AddTerms(double mean01, TermSums& plain, TermSums& careful) const {
   bool seen = false;
   for (std::size_t at = 0; at < unit_->count; ++at) {
     const JudgedSlot& judged = unit_->slots[at];
     const LoggedSlot& logged = judged.view.slot();
     if (!Predicted(at)) {
-      const double x = slots_[at].chosen() * (judged.y01 - mean01);
-      second += x * x;
-      fourth += x * x * x * x;
+      const double term = slots_[at].chosen() * (judged.y01 - mean01);
+      plain.AddSeen(term);
+      careful.AddSeen(term);
       seen = true;
       continue;
     }
@@ -185,10 +185,8 @@ bool PairUnit::AddTerms(double mean01, double& second, double& fourth) const {
       const double p = logged.p[arm];
       if (!(p > 0)) continue;
       const double c = Coefficient(slots_[at], arm, p, 1);
-      const double q = judged.q01[arm];
-      const double rest = 1 - q;
-      second += p * c * c * q * rest;
-      fourth += p * c * c * c * c * q * rest * (rest * rest * rest + q * q * q);
+      plain.AddExpected(p, c, judged.q01[arm]);
+      careful.AddExpected(p, c, std::max(judged.q01[arm], mean01));
     }
   }
   return seen;

@@ -45,6 +45,22 @@ struct UnitLaws {
   std::vector<Slot> slots;
 };
 
+// How many terms carry the variance of a sum.
+struct TermSums {
+  double second = 0, fourth = 0;  // moments, summed over terms
+  // The term c (y' - m) of a reward that is 0 or 1 with mean m, drawn with probability p.
+  void AddExpected(double p, double c, double m) {
+    const double rest = 1 - m;
+    second += p * c * c * m * rest;
+    fourth += p * c * c * c * c * m * rest * (rest * rest * rest + m * m * m);
+  }
+  void AddSeen(double term) {
+    second += term * term;
+    fourth += term * term * term * term;
+  }
+  double terms() const { return fourth > 0 ? second * second / fourth : 0; }
+};
+
 enum class ListWeights {
   kPrefix,  // a slot's reward may depend on this slot and those before
   kWhole,   // on all slots
@@ -78,9 +94,10 @@ class PairUnit {
   double DesignSquare(bool upper, double k, bool predictions, double mean01) const;
 
   // Adds sum_a p c^2 m2 and sum_a p c^4 m4, the expected second and fourth moments of the terms of
-  // DR: m2 = q' (1 - q'), m4 = q' (1 - q') ((1 - q')^3 + q'^3). Where only the chosen arm's
-  // propensity is known, what was seen. True: this was so.
-  bool AddTerms(double mean01, double& second, double& fourth) const;
+  // DR: m2 = m (1 - m), m4 = m (1 - m) ((1 - m)^3 + m^3), m the prediction q' in `plain`, the
+  // larger of q' and `mean01` in `careful`. Where only the chosen arm's propensity is known, what
+  // was seen. True: this was so.
+  bool AddTerms(double mean01, TermSums& plain, TermSums& careful) const;
 
   double weight() const;  // c of the last slot: W_one, or W_one - W_two
   double weight_one(std::size_t slot) const { return slots_[slot].chosen_one; }

@@ -63,7 +63,7 @@ void PairSums::Add(const PairUnit& unit, const RewardScale& scale) {
   weight_squares_ += c * c;
   // The mean of the rewards before: a guess that looks at no reward of this decision.
   const double before = reward01_.count() > 0 ? reward01_.mean() : kMean01Unknown;
-  seen_ = unit.AddTerms(before, second_, fourth_) || seen_;
+  seen_ = unit.AddTerms(before, plain_, careful_) || seen_;
   reward01_.Add(mean01 / static_cast<double>(unit.slots()));
   uncovered_.Add(unit.uncovered());
   gained_.Add(unit.gained());

@@ -1,6 +1,7 @@
 // All that is kept of the decisions for one policy, or for the difference of two.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -40,7 +41,10 @@ class PairSums {
   double effective_decisions() const;
   // (sum_t sum_a p c^2 m2)^2 / sum_t sum_a p c^4 m4: terms that carry the variance, also those that
   // have not come; 0 where none has any. Where `seen`, of those that came.
-  double terms() const { return fourth_ > 0 ? second_ * second_ / fourth_ : 0; }
+  double terms() const { return plain_.terms(); }
+  // The fewer of these and of terms that believe no prediction below the mean reward before: an arm
+  // that nobody knows yet has a prediction near 0, and would carry nothing.
+  double careful_terms() const { return std::min(plain_.terms(), careful_.terms()); }
   bool seen() const { return seen_; }
 
   double uncovered() const { return uncovered_.mean(); }
@@ -60,7 +64,7 @@ class PairSums {
   // Sums of w_one w_two, times y, times y^2: for the deviation of a difference.
   double cross_ = 0, cross_y_ = 0, cross_yy_ = 0;
   double weight_max_ = 0, weight_abs_ = 0, weight_squares_ = 0;
-  double second_ = 0, fourth_ = 0;
+  TermSums plain_, careful_;
   double heavy_max_ = 0, heavy_sum_ = 0;
   std::string heaviest_;
   bool seen_ = false, lists_ = false, two_given_ = false;

@@ -86,9 +86,9 @@ void SetEnds(const Judge& judge, const PairJudgement& judgement, bool prediction
 
 void SetLargeSample(const PairSums& sums, const RowOptions& options, JudgementRow& row) {
   const double terms_min = sums.seen() ? kTermsSeenMin : kTermsMin;
-  if (!(sums.terms() >= terms_min)) {
+  if (!(sums.careful_terms() >= terms_min)) {
     AddNote(absl::StrFormat("no large-sample interval: %.3g terms carry the variance, %.0f needed",
-                            sums.terms(), terms_min),
+                            sums.careful_terms(), terms_min),
             row);
     return;
   }
@@ -143,8 +143,14 @@ JudgementRow MakeRow(const Judge& judge, std::size_t pair, const RowOptions& opt
   if (difference) row.against = judge.policy(static_cast<std::size_t>(judged.against)).name();
   row.estimator = options.estimator;
   row.confidence = options.confidence;
+  row.interval = anytime ? "anytime" : "large_sample";
+  for (const std::int64_t at : {static_cast<std::int64_t>(judged.policy), judged.against}) {
+    if (at < 0 || judge.failure(static_cast<std::size_t>(at)).ok()) continue;
+    AddNote(ToStd(judge.failure(static_cast<std::size_t>(at)).message()), row);
+    return row;
+  }
   const bool bounds = judgement.all.decisions() > 0 && judgement.all.uncovered() > 0;
-  row.interval = bounds ? "bounds" : anytime ? "anytime" : "large_sample";
+  if (bounds) row.interval = "bounds";
   // The bounds are anytime ones, so they leave out what chose k and r.
   const PairSums& sums = anytime || bounds ? judgement.tail : judgement.all;
   row.decisions = sums.decisions();

@@ -9,9 +9,6 @@
 namespace bandana {
 namespace {
 
-// Times of unreported decisions that are kept; the last one before an open one is among the latest.
-constexpr std::size_t kUnreportedKept = 1 << 16;
-
 bool Has(const LoggedDecision& decision, RewardState state) {
   return std::any_of(decision.slots.begin(), decision.slots.end(),
                      [state](const LoggedSlot& slot) { return slot.state == state; });
@@ -69,12 +66,6 @@ void Survey::LookAtTime(const LoggedDecision& decision, std::string_view line) {
     first_open_ = first_open_ ? std::min(*first_open_, decision.time) : decision.time;
   } else if (Has(decision, RewardState::kUnreported)) {
     if (unreported_count_++ == 0) unreported_line_ = line;
-    unreported_.push_back(decision.time);
-    if (unreported_.size() == 2 * kUnreportedKept) {
-      const auto middle = unreported_.begin() + kUnreportedKept;
-      std::nth_element(unreported_.begin(), middle, unreported_.end(), std::greater<>());
-      unreported_.resize(kUnreportedKept);
-    }
   }
 }
 
@@ -114,13 +105,6 @@ absl::Status Survey::EndLook() {
   }
   if (!released_) scale_ = {range_.min, range_.max};
   if (epsilons_differ_) epsilon_.reset();
-  if (first_open_) {
-    for (const absl::Time time : unreported_) {
-      if (time < *first_open_ && (!cut_ || time > *cut_)) cut_ = time;
-    }
-    if (!cut_) cut_ = first_open_;
-  }
-  unreported_ = {};
   if (!stop_.empty()) return absl::FailedPreconditionError(stop_);
   if (options_.unreported &&
       !(*options_.unreported >= range_.min && *options_.unreported <= range_.max)) {
@@ -149,9 +133,7 @@ bool Survey::Repeated(const LoggedDecision& decision) {
 std::string_view Survey::Reason(const LoggedDecision& decision) {
   if (const std::string_view reason = ReasonOfItself(decision); !reason.empty()) return reason;
   if (Repeated(decision)) return skip_reason::kDuplicate;
-  if ((cut_ && decision.time >= *cut_) || Has(decision, RewardState::kPending)) {
-    return skip_reason::kPending;
-  }
+  if (first_open_ && decision.time >= *first_open_) return skip_reason::kPending;
   return "";
 }
 

@@ -30,9 +30,8 @@ struct SurveyOptions {
 // per decision. Not thread-safe.
 //
 // Left out, with a reason: decisions that CheckDecision refuses, repeated ids, those with one arm
-// on offer, and those whose window may be open. Where the log has open ones, no decision counts
-// that is as late as the last unreported one before the first open one (without such, as the first
-// open one): later ones that are known are early reports, who are not like the others.
+// on offer, and all from the first open one on: of later ones only the early reports are known, and
+// who reports early is not like the others.
 class Survey {
  public:
   explicit Survey(SurveyOptions options) : options_(options) {}
@@ -82,8 +81,7 @@ class Survey {
   bool epsilons_differ_ = false;
   RewardScale scale_;
   RewardRange range_;
-  std::optional<absl::Time> from_, to_, first_open_, cut_;
-  std::vector<absl::Time> unreported_;  // the latest ones, in no order
+  std::optional<absl::Time> from_, to_, first_open_;
   std::uint64_t unreported_count_ = 0;
   std::string unreported_line_;
   // Hashes of ids by their first byte, so that no vector is moved as a whole.

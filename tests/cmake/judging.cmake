@@ -7,9 +7,20 @@ bandana_test(NAME judging_worlds_stat_test SRCS statistical/judging_worlds_stat_
   DEPS bandana::judging_worlds bandana::test_support LABELS statistical TIMEOUT 300)
 bandana_test(NAME propensity_test_stat_test SRCS statistical/propensity_test_stat_test.cc
   DEPS bandana::judging_worlds bandana::test_support LABELS statistical)
+bandana_test(NAME survey_stat_test SRCS statistical/survey_stat_test.cc
+  DEPS bandana::judging_worlds bandana::test_support LABELS statistical)
+bandana_test(NAME user_split_stat_test SRCS statistical/user_split_stat_test.cc
+  DEPS bandana::judging bandana::test_support LABELS statistical)
 if(BANDANA_BUILD_TESTS)
   add_test(NAME judging_worlds_whole_test COMMAND judging_worlds_stat_test)
   add_test(NAME propensity_test_whole_test COMMAND propensity_test_stat_test)
-  set_tests_properties(judging_worlds_whole_test propensity_test_whole_test PROPERTIES LABELS "statistical;slow" TIMEOUT 7200
+  add_test(NAME user_split_whole_test COMMAND user_split_stat_test)
+  set_tests_properties(judging_worlds_whole_test propensity_test_whole_test user_split_whole_test PROPERTIES LABELS "statistical;slow" TIMEOUT 7200
     ENVIRONMENT BANDANA_JUDGING_SEEDS=2000)
+endif()
+find_package(Python3 COMPONENTS Interpreter)
+if(BANDANA_BUILD_TESTS AND Python3_FOUND)
+  add_test(NAME evaluate_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/evaluate_test.py $<TARGET_FILE:bandana-ctl>
+    ${CMAKE_CURRENT_SOURCE_DIR}/reference ${CMAKE_CURRENT_SOURCE_DIR}/golden/judging)
+  set_tests_properties(evaluate_test PROPERTIES LABELS integration TIMEOUT 300)
 endif()

@@ -44,7 +44,7 @@ Verdict VerdictOf(WorldLaw law, std::uint64_t seed, bool alone, const Mutate& mu
     if (!slot.p.empty()) slot.chosen_p = slot.p[slot.chosen];
     if (!(slot.chosen_p > 0)) continue;
     if (alone) slot.p.clear();
-    if (!judge.Add(logged).ok()) return Verdict::kNotTested;
+    judge.Add(logged);
   }
   return judge.propensities().verdict();
 }

@@ -55,6 +55,7 @@ inline constexpr AlphaEntry kAlphas[] = {
     {"judging_lists", 1e-6},
     {"judging_early_reports", 1e-6},
     {"judging_propensities", 1e-6},
+    {"judging_splits", 1e-6},
     {"list_rules_fit", 1e-6},
     {"thompson_marginal", 1e-6},
 };

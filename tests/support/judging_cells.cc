@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "common/base/check.h"
 #include "common/judging/judge.h"
 #include "common/judging/row.h"
 #include "common/judging/simple_policies.h"
@@ -41,7 +40,7 @@ void TargetLaw(WorldTarget target, const JudgingWorld& world, const LoggedSlot& 
 
 // Sums over the decisions of a target: its true value and the variance of one term given the past.
 struct Truth {
-  double value = 0;
+  double value = 0, squared_value = 0;
   double tail_value = 0, tail_value01 = 0, tail_dr_variance = 0;
   double ips_variance = 0, dr_variance = 0;
   std::uint64_t tail = 0;
@@ -61,6 +60,7 @@ void AddTruth(const JudgingWorld& world, const LoggedSlot& slot, const RewardSca
     dr1 += law[arm] * off;
   }
   truth.value += value;
+  truth.squared_value += value * value;
   truth.ips_variance += ips2 - value * value;
   truth.dr_variance += dr2 - dr1 * dr1;
   if (!tail) return;
@@ -125,7 +125,7 @@ std::vector<WorldOutcome> RunWorld(const WorldOptions& options, int decisions,
     world.Next(decision);
     const LoggedSlot logged = decision.slots[0];
     Mutate(mutant, decision);
-    BANDANA_CHECK(judge.Add(decision).ok());
+    judge.Add(decision);
     const bool tail = static_cast<std::uint64_t>(t) >= design;
     for (int target = 0; target < kWorldTargets; ++target) {
       TargetLaw(static_cast<WorldTarget>(target), world, logged, law);
@@ -152,14 +152,15 @@ std::vector<WorldOutcome> RunWorld(const WorldOptions& options, int decisions,
     outcome.dr_error = *large.value - value;
     outcome.large_shown = large.low.has_value();
     outcome.large_inside = large.low && *large.low <= value && value <= *large.high;
-    const double half =
-        kNormalQuantile * judge.judgement(target).all.dr().deviation() / std::sqrt(n);
+    const double deviation = judge.judgement(target).all.dr().deviation();
+    outcome.term_variance = deviation * deviation;
+    outcome.true_term_variance = (truth.dr_variance + truth.squared_value) / n - value * value;
+    const double half = kNormalQuantile * deviation / std::sqrt(n);
     outcome.normal_inside = std::abs(outcome.dr_error) <= half;
     outcome.ips_variance = truth.ips_variance / (n * n);
     outcome.dr_variance = truth.dr_variance / (n * n);
     const JudgementRow anytime = row(Estimator::kDr, IntervalKind::kAnytime);
     outcome.width = *anytime.high - *anytime.low;
-    outcome.low = *anytime.low;
     const auto t = static_cast<double>(truth.tail);
     outcome.ideal = 2 * kNormalQuantile * std::sqrt(truth.tail_dr_variance) / t;
   }

@@ -31,7 +31,8 @@ struct WorldOutcome {
   double ideal = 0;            // of the interval that knows the true variance
   double ips_variance = 0;     // of the estimate, by the true moments given the past
   double dr_variance = 0;
-  double low = 0;  // the anytime interval's lower end
+  double term_variance = 0;       // of the terms of DR, as an interval sees it
+  double true_term_variance = 0;  // the same by the laws of arms, rewards and release
 };
 
 // Worlds of lists of 3 slots, in which a click ends the list. Targets: the uniform policy, the list

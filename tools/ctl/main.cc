@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,8 @@
 #include "tools/ctl/admin_client.h"
 #include "tools/ctl/commands.h"
 #include "tools/ctl/offline.h"
+#include "tools/judge/evaluate_options.h"
+#include "tools/judge/judge_main.h"
 
 ABSL_FLAG(std::string, target, "",
           "the server's gRPC address, host:port; decisions export: may stand several times");
@@ -53,7 +56,7 @@ std::string Usage() {
          "\nWith the server stopped, --config FILE (its configuration) or --data_dir DIR in place "
          "of "
          "--target:\n\n" +
-         OfflineHelp() +
+         OfflineHelp() + "\nWithout a server:\n\n" + EvaluateHelp() +
          "\n  --json FILE  also writes the answer as JSON; --json=- writes JSON alone, to "
          "stdout\n" +
          kSecurityFlagsHelp;
@@ -131,7 +134,14 @@ std::vector<std::string> Targets(int argc, char** argv) {
   return targets;
 }
 
+// The words after `evaluate`, which has flags of its own; nothing where it is not the verb.
+std::optional<std::vector<std::string>> EvaluateWords(int argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "evaluate") return std::nullopt;
+  return std::vector<std::string>(argv + 2, argv + argc);
+}
+
 int Main(int argc, char** argv) {
+  if (const auto words = EvaluateWords(argc, argv)) return RunEvaluate(*words, stdout, stderr);
   ExitOnHelpOrVersion(argc, argv);
   const std::vector<std::string> targets = Targets(argc, argv);
   absl::SetProgramUsageMessage(Usage());

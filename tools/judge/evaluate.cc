@@ -1,0 +1,166 @@
+#include "tools/judge/evaluate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/decisions/check_decision.h"
+#include "common/judging/survey.h"
+#include "tools/judge/log_files.h"
+#include "tools/judge/policy_names.h"
+
+namespace bandana {
+namespace {
+
+constexpr int kNotesMax = 10;
+
+// Tells of the first lines that are left out, and of how many there are.
+class Notes {
+ public:
+  explicit Notes(const EvaluateNote& note) : note_(note) {}
+  void Add(const std::string& message) {
+    if (++count_ <= kNotesMax) note_(absl::StrCat(message, " (left out)"));
+    if (count_ == kNotesMax) note_("further lines that are left out are counted alone");
+  }
+
+ private:
+  const EvaluateNote& note_;
+  int count_ = 0;
+};
+
+// Hands each decision to `use`, and each fault to `skip`.
+template <typename Use, typename Skip>
+absl::Status ForEach(LogFiles& source, const Use& use, const Skip& skip) {
+  BANDANA_RETURN_IF_ERROR(source.Start());
+  LoggedDecision decision;
+  DecisionFault fault;
+  for (;;) {
+    BANDANA_ASSIGN_OR_RETURN(const DecisionSource::Next next, source.Read(decision, fault));
+    if (next == DecisionSource::Next::kEnd) return absl::OkStatus();
+    if (next == DecisionSource::Next::kFault) {
+      skip(fault);
+    } else {
+      use(decision);
+    }
+  }
+}
+
+struct Policies {
+  std::vector<std::unique_ptr<JudgedPolicy>> made;
+  std::vector<JudgedPair> pairs;
+};
+
+absl::StatusOr<Policies> MakePolicies(const EvaluateOptions& options) {
+  Policies policies;
+  for (const std::string& name : options.policies) {
+    policies.pairs.push_back({policies.made.size()});
+    BANDANA_ASSIGN_OR_RETURN(policies.made.emplace_back(), MakePolicy(name));
+  }
+  if (options.against.empty()) return policies;
+  for (JudgedPair& pair : policies.pairs) {
+    pair.against = static_cast<std::int64_t>(policies.made.size());
+  }
+  BANDANA_ASSIGN_OR_RETURN(policies.made.emplace_back(), MakePolicy(options.against));
+  return policies;
+}
+
+// The first two rounds: what the log is, and how many decisions count.
+absl::Status LookAtLog(LogFiles& source, Survey& survey, const EvaluateNote& note,
+                       std::uint64_t& decisions, Evaluation& out) {
+  Notes notes(note);
+  BANDANA_RETURN_IF_ERROR(ForEach(
+      source,
+      [&](const LoggedDecision& decision) {
+        if (const auto problem = CheckDecision(decision)) {
+          notes.Add(absl::StrCat(source.Where(), ": ", problem->message));
+        }
+        survey.Look(decision, source.Where());
+        out.lines += decision.slots.size();
+      },
+      [&](const DecisionFault& fault) {
+        out.lines += fault.lines;
+        out.skipped[std::string(fault.reason)] += fault.lines;
+        notes.Add(fault.message);
+      }));
+  out.from = survey.from();
+  out.to = survey.to();
+  out.error = std::string(survey.EndLook().message());
+  if (!out.error.empty()) return absl::OkStatus();
+  out.reward = survey.reward();
+  out.epsilon = survey.epsilon();
+  return ForEach(
+      source,
+      [&](const LoggedDecision& decision) {
+        const std::string_view reason = survey.Reason(decision);
+        if (reason.empty()) {
+          ++decisions;
+          out.used += decision.slots.size();
+        } else {
+          out.skipped[std::string(reason)] += decision.slots.size();
+        }
+      },
+      [](const DecisionFault&) {});
+}
+
+void MakeRows(const EvaluateOptions& options, const Judge& judge, Evaluation& out) {
+  RowOptions row;
+  row.interval = options.interval;
+  row.confidence = options.confidence;
+  row.alpha = judge.options().alpha;
+  std::vector<Estimator> estimators = options.estimators;
+  if (estimators.empty()) estimators = {Estimator::kDr};
+  for (std::size_t pair = 0; pair < judge.pairs().size(); ++pair) {
+    for (const Estimator estimator : estimators) {
+      row.estimator = estimator;
+      out.rows.push_back(MakeRow(judge, pair, row));
+    }
+  }
+}
+
+}  // namespace
+
+bool Evaluation::judged() const {
+  return error.empty() &&
+         std::all_of(rows.begin(), rows.end(), [](const JudgementRow& row) { return row.judged; });
+}
+
+absl::StatusOr<Evaluation> Evaluate(const EvaluateOptions& options, const EvaluateNote& note) {
+  BANDANA_ASSIGN_OR_RETURN(Policies policies, MakePolicies(options));
+  LogFiles source(options.logs);
+  Survey survey({.unreported = options.unreported, .clipped = options.clipped});
+  Evaluation out;
+  std::uint64_t decisions = 0;
+  BANDANA_RETURN_IF_ERROR(LookAtLog(source, survey, note, decisions, out));
+  if (!out.error.empty()) return out;
+  if (decisions == 0) {
+    out.error = "the log has no decision that counts";
+    return out;
+  }
+  JudgeOptions judging;
+  judging.scale = survey.scale();
+  judging.range = survey.range();
+  judging.unreported = options.unreported.value_or(0);
+  judging.used = decisions;
+  judging.lists = options.lists;
+  judging.alpha =
+      (1 - options.confidence) / (options.each ? 1 : static_cast<double>(options.policies.size()));
+  Judge judge(judging, std::move(policies.made), policies.pairs);
+  survey.StartAgain();
+  BANDANA_RETURN_IF_ERROR(ForEach(
+      source,
+      [&](const LoggedDecision& decision) {
+        if (survey.Reason(decision).empty()) judge.Add(decision);
+      },
+      [](const DecisionFault&) {}));
+  judge.Finish();
+  if (judge.propensities().verdict() == PropensityTest::Verdict::kWrong) {
+    out.error = judge.propensities().Explain();
+    return out;
+  }
+  const bool tested = judge.propensities().verdict() == PropensityTest::Verdict::kRight;
+  out.propensities = tested ? "right" : "not tested";
+  MakeRows(options, judge, out);
+  return out;
+}
+
+}  // namespace bandana
