@@ -2,9 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "common/base/file.h"
 #include "tests/support/child_process.h"
 #include "tests/support/fleet_run.h"
 #include "tests/support/status_matchers.h"
@@ -58,6 +63,39 @@ TEST(FleetDeviceTest, EveryFormOfDecisionComesToTheServerFromEither) {
   }
 }
 
+// Whichever device it is: the arms' worth is the world's.
+TEST(FleetDeviceTest, TheTruthOfEveryDecisionIsWritten) {
+  std::vector<nlohmann::json> expected[2];
+  for (const bool abi : {false, true}) {
+    FleetWorld world({"--environment=mab"});
+    world.StartServer();
+    const std::string file = world.folder().File("truth.jsonl");
+    std::vector<std::string> more = {"--truth=" + file};
+    if (abi) more.insert(more.end(), {"--device=abi", "--target=" + world.server().api_listen()});
+    const ProcessResult run = RunProgram("bandana-fleet", world.Flags("linucb-shared", 40, more));
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    double reward = 0;
+    double random = 0;
+    double best = 0;
+    std::istringstream lines(*ReadFile(file, 1 << 20));
+    for (std::string line; std::getline(lines, line);) {
+      const auto told = nlohmann::json::parse(line);
+      EXPECT_EQ(told["round"], expected[abi].size());
+      EXPECT_EQ(told["arms"].size(), told["expected"].size());
+      const auto worth = told["expected"].get<std::vector<double>>();
+      reward += worth.at(told["chosen"].get<std::size_t>());
+      random += std::accumulate(worth.begin(), worth.end(), 0.0) / static_cast<double>(worth.size());
+      best += *std::max_element(worth.begin(), worth.end());
+      expected[abi].push_back(told["expected"]);
+    }
+    EXPECT_EQ(expected[abi].size(), 40u);
+    const FleetWorld::Json json = world.ReadJson();
+    EXPECT_NEAR(json.numbers.at("regret"), best - reward, 1e-9);
+    EXPECT_NEAR(json.numbers.at("random_reward"), random, 1e-9);
+  }
+  EXPECT_EQ(expected[0], expected[1]);
+}
+
 // 30 runs of the C++ SDK (these flags, seed 1, one server each) had a mean regret of 12.95 and a
 // standard deviation of 1.94, so one run more lies within 12.2 of the mean but for 1e-6 (Student's
 // t, 29 degrees of freedom). Reports that tell nothing leave the regret of random arms, 129.
@@ -75,15 +113,16 @@ TEST(FleetDeviceTest, OnlyTheFlagsThatADeviceHasAreTaken) {
     const char* message;
   } kCases[] = {
       {{"--device=java"}, "--device must be cpp or abi, got java"},
+      {{"--environment=points", "--truth=/tmp/unused"}, "--truth is of arms"},
       {{"--device=abi", "--rate=5"}, "--rate does not go with --device abi"},
       {{"--device=abi", "--in_flight=2"}, "--in_flight above 1 does not go with --device abi"},
       {{"--device=abi", "--tls_ca=ca.pem"}, "--tls_ca does not go with --device abi"},
       {{"--device=abi", "--token_file=token"}, "--token_file does not go with --device abi"},
   };
   for (const auto& c : kCases) {
-    std::vector<std::string> flags = c.flags;
-    flags.insert(flags.end(),
-                 {"--environment=mab", "--target=127.0.0.1:1", "--model=m", "--rounds=1"});
+    std::vector<std::string> flags = {"--environment=mab", "--target=127.0.0.1:1", "--model=m",
+                                      "--rounds=1"};
+    flags.insert(flags.end(), c.flags.begin(), c.flags.end());
     const ProcessResult run = RunProgram("bandana-fleet", flags);
     EXPECT_EQ(run.exit_code, 2) << c.message;
     EXPECT_THAT(run.err, HasSubstr(c.message));

@@ -7,13 +7,17 @@
 #include <functional>
 #include <mutex>
 #include <set>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "tests/support/status_matchers.h"
 #include "tools/environments/environment.h"
 #include "tools/fleet/runner.h"
+#include "tools/fleet/truth.h"
 
 namespace bandana::testing {
 namespace {
@@ -112,6 +116,37 @@ TEST_F(RunnerTest, MakesEveryDecisionOnceAndReportsItsReward) {
     regret += decision.BestExpected() - decision.expected[0];
   }
   EXPECT_NEAR(result.tally.sums().regret, regret, 1e-12);
+}
+
+TEST_F(RunnerTest, TellsOfEveryLegalAnswer) {
+  device_.answer = [](int select) -> absl::StatusOr<Selection> {
+    if (select == 3) return absl::InternalError("");  // abandoned
+    Selection selection;
+    selection.arms.push_back({.position = select % 10, .propensity = 0.25});
+    return selection;
+  };
+  std::string lines;
+  std::vector<std::uint64_t> rounds;
+  bandana::Run(device_, *environment_, options_, stop_, [](const Tally&, absl::Duration) {},
+               [&](std::uint64_t round, const Choice& decision, const Selection& selection) {
+                 rounds.push_back(round);
+                 AppendTruth(round, decision, selection.arms.front(), lines);
+               });
+  ASSERT_EQ(rounds.size(), 49u);
+  const std::vector<std::string> split = absl::StrSplit(lines, '\n', absl::SkipEmpty());
+  ASSERT_EQ(split.size(), rounds.size());
+  Choice decision;
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    EXPECT_EQ(rounds[i], i < 3 ? i : i + 1);
+    environment_->DecisionAt(rounds[i], decision);
+    const auto line = nlohmann::json::parse(split[i]);
+    EXPECT_EQ(line["round"], rounds[i]);
+    EXPECT_EQ(line["user"], decision.user);
+    EXPECT_FALSE(line.contains("arms"));  // they have no ids here
+    EXPECT_EQ(line["expected"].get<std::vector<double>>(), decision.expected);
+    EXPECT_EQ(line["chosen"], rounds[i] % 10);
+    EXPECT_EQ(line["p"], 0.25);
+  }
 }
 
 TEST_F(RunnerTest, ConcurrencyDoesNotChangeTheDecisions) {

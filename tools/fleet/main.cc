@@ -23,6 +23,7 @@
 #include "tools/base/gnuplot.h"
 #include "tools/base/settings.h"
 #include "tools/base/work_folder.h"
+#include "tools/decisions/packed_file.h"
 #include "tools/environments/environment.h"
 #include "tools/fleet/config_writer.h"
 #include "tools/fleet/device_table.h"
@@ -30,6 +31,7 @@
 #include "tools/fleet/progress.h"
 #include "tools/fleet/report.h"
 #include "tools/fleet/runner.h"
+#include "tools/fleet/truth.h"
 
 ABSL_FLAG(std::string, target, "",
           "host:port of the server; of its api_listen, as numbers, with --device abi");
@@ -53,6 +55,9 @@ ABSL_FLAG(std::string, arrivals, "poisson", "open loop: poisson or uniform");
 ABSL_FLAG(std::uint64_t, seed, 1, "of decisions, arms and reward noise");
 ABSL_FLAG(std::string, json, "", "file to write the results to");
 ABSL_FLAG(std::string, plot, "", "SVG file to draw the cumulative regret into (needs gnuplot)");
+ABSL_FLAG(std::string, truth, "",
+          "file to write the expected reward of every arm of every decision to, as lines of JSON; "
+          "packed where it ends in .gz");
 ABSL_FLAG(std::string, store, "",
           "the devices' store, a file that outlives the run; empty: a temporary one");
 ABSL_FLAG(absl::Duration, reconnect_timeout, absl::Seconds(30),
@@ -74,7 +79,8 @@ constexpr char kUsage[] =
                 [--policy 'thompson {}']
   bandana-server --config DIR/server.textproto
   bandana-fleet --target ADDR --model NAME --environment ENV --rounds T [--users N] [--set key=value]...
-                [--device cpp|abi] [--in_flight C | --rate R] [--seed S] [--json F] [--plot F.svg] [--reconnect_timeout 30s]
+                [--device cpp|abi] [--in_flight C | --rate R] [--seed S] [--json F] [--plot F.svg] [--truth F.jsonl]
+                [--reconnect_timeout 30s]
                 [--tls_ca F [--tls_cert F --tls_key F] [--tls_server_name NAME]] [--token_file F]
 
 Exits with 0 when every decision was made and every report acknowledged, with 1 when not (the JSON is written all the
@@ -201,6 +207,39 @@ absl::Status WriteResults(const RunReport& report) {
   return absl::OkStatus();
 }
 
+// The file of --truth, while the fleet runs. After an error nothing more is written.
+class TruthFile {
+ public:
+  // Null without the flag. Errors: INVALID_ARGUMENT a world of points; those of PackedFile.
+  static absl::StatusOr<std::unique_ptr<TruthFile>> FromFlag(const Environment& environment) {
+    const std::string path = absl::GetFlag(FLAGS_truth);
+    if (path.empty()) return std::unique_ptr<TruthFile>();
+    if (environment.points() != nullptr) {
+      return InvalidArgument("--truth is of arms, and environment ", environment.info().name,
+                             " has points");
+    }
+    absl::StatusOr<PackedFile> file = PackedFile::Create(path);
+    if (!file.ok()) return Annotate(file.status(), "--truth");
+    return std::make_unique<TruthFile>(*std::move(file));
+  }
+  explicit TruthFile(PackedFile file) : file_(std::move(file)) {}
+
+  void Add(std::uint64_t round, const Choice& decision, const Selection& selection) {
+    line_.clear();
+    AppendTruth(round, decision, selection.arms.front(), line_);
+    if (status_.ok()) status_ = file_.Append(line_);
+  }
+  absl::Status Finish() {
+    BANDANA_RETURN_IF_ERROR(Annotate(status_, "--truth"));
+    return Annotate(file_.Finish(), "--truth");
+  }
+
+ private:
+  PackedFile file_;
+  absl::Status status_;
+  std::string line_;
+};
+
 // The exit code of a run that could start.
 absl::StatusOr<int> RunFleet(const Environment& environment,
                              const std::vector<std::string>& settings) {
@@ -218,6 +257,8 @@ absl::StatusOr<int> RunFleet(const Environment& environment,
                                            .token_file = security.token_file},
                               .connect_timeout = options.reconnect_timeout};
   BANDANA_RETURN_IF_ERROR(CheckDevice(kind, asked, options));
+  BANDANA_ASSIGN_OR_RETURN(const std::unique_ptr<TruthFile> truth,
+                           TruthFile::FromFlag(environment));
   std::unique_ptr<WorkFolder> folder;  // outlives the device
   if (asked.store.empty()) {
     BANDANA_ASSIGN_OR_RETURN(folder, WorkFolder::Make("fleet"));
@@ -230,7 +271,10 @@ absl::StatusOr<int> RunFleet(const Environment& environment,
   Progress progress(options.rounds, absl::GetFlag(FLAGS_progress));
   const RunResult result =
       Run(*device, environment, options, stop_requested,
-          [&](const Tally& tally, absl::Duration elapsed) { progress.Show(tally, elapsed); });
+          [&](const Tally& tally, absl::Duration elapsed) { progress.Show(tally, elapsed); },
+          [&](std::uint64_t round, const Choice& decision, const Selection& selection) {
+            if (truth != nullptr) truth->Add(round, decision, selection);
+          });
   progress.Finish();
   if (result.end == RunEnd::kMisfit) {
     return Annotate(result.misfit,
@@ -246,6 +290,7 @@ absl::StatusOr<int> RunFleet(const Environment& environment,
                             .client = device->Stats(),
                             .spent_max = LargestSpent(*device, result)};
   BANDANA_RETURN_IF_ERROR(WriteResults(report));
+  if (truth != nullptr) BANDANA_RETURN_IF_ERROR(truth->Finish());
   return Succeeded(report) ? 0 : kExitIncomplete;
 }
 

@@ -52,12 +52,14 @@ struct Open {
 class Driver {
  public:
   Driver(FleetDevice& device, const Environment& environment, const RunOptions& options,
-         const std::atomic<bool>& stop, const ProgressFunction& progress)
+         const std::atomic<bool>& stop, const ProgressFunction& progress,
+         const ShownFunction& shown)
       : device_(device),
         environment_(environment),
         options_(options),
         stop_(stop),
         progress_(progress),
+        shown_(shown),
         mailbox_(std::make_shared<Mailbox<Message>>()),
         result_{.tally = Tally(options.rounds)} {}
 
@@ -243,6 +245,7 @@ class Driver {
     }
     result_.tally.select_latency.Record(absl::FromChrono(at - open.start));
     const double reward = Count(index, open.decision, selection);
+    if (shown_) shown_(index, open.decision, selection);
     open.report_start = SteadyClock::now();
     device_.Report(
         selection, reward,
@@ -280,6 +283,7 @@ class Driver {
   const RunOptions& options_;
   const std::atomic<bool>& stop_;
   const ProgressFunction& progress_;
+  const ShownFunction& shown_;
   const std::shared_ptr<Mailbox<Message>>
       mailbox_;  // outlives this object in the device's callbacks
   RunResult result_;
@@ -296,10 +300,11 @@ class Driver {
 }  // namespace
 
 RunResult Run(FleetDevice& device, const Environment& environment, const RunOptions& options,
-              const std::atomic<bool>& stop, const ProgressFunction& progress) {
+              const std::atomic<bool>& stop, const ProgressFunction& progress,
+              const ShownFunction& shown) {
   BANDANA_CHECK(options.rounds >= 1);
   BANDANA_CHECK(options.in_flight >= 1);
-  return Driver(device, environment, options, stop, progress).Run();
+  return Driver(device, environment, options, stop, progress, shown).Run();
 }
 
 }  // namespace bandana

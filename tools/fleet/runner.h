@@ -46,6 +46,9 @@ struct RunResult {
 
 // Called about four times per second with the counts so far and the time since the start.
 using ProgressFunction = std::function<void(const Tally&, absl::Duration elapsed)>;
+// Called with each decision whose answer was legal, in the order of the answers.
+using ShownFunction =
+    std::function<void(std::uint64_t round, const Choice& decision, const Selection& selection)>;
 
 // Makes options.rounds decisions: Select (SelectPoint where actions are points), check of the
 // answer, reward, Report at once. A Select that fails for the moment (UNAVAILABLE,
@@ -57,6 +60,7 @@ using ProgressFunction = std::function<void(const Tally&, absl::Duration elapsed
 // (dimension). Blocks. Threads: callbacks of the device only send messages to the calling thread,
 // which does everything.
 RunResult Run(FleetDevice& device, const Environment& environment, const RunOptions& options,
-              const std::atomic<bool>& stop, const ProgressFunction& progress);
+              const std::atomic<bool>& stop, const ProgressFunction& progress,
+              const ShownFunction& shown = nullptr);
 
 }  // namespace bandana
