@@ -21,6 +21,12 @@ double AnytimeBound::Lower(double log_threshold) const {
   return (sum_ - root) * (k_ + 1) / static_cast<double>(terms_);
 }
 
+double AnytimeBound::HalfWidth(double terms, double log_threshold) const {
+  if (terms_ == 0) return std::numeric_limits<double>::infinity();
+  const double squares = squares_ * terms / static_cast<double>(terms_);
+  return GammaExponentialRoot(log_threshold, squares, r_) * (k_ + 1) / terms;
+}
+
 double AnytimeBound::LogWealth(double mean) const {
   const double s = Excess(mean);
   return s > 0 ? std::max(0.0, LogGammaExponential(s, squares_, r_)) : 0;

@@ -30,6 +30,9 @@ class AnytimeBound {
   void Add(const BoundTerm& term);
   // The bound; -infinity without terms.
   double Lower(double log_threshold) const;
+  // How far the bound would lie below the mean of the terms after so many, if those to come are
+  // like those so far; infinity without terms.
+  double HalfWidth(double terms, double log_threshold) const;
   // log M at that mean, at least 0: above `log_threshold` where the bound excludes it.
   double LogWealth(double mean) const;
   // LogWealth(mean) >= log_threshold > 0, mostly without the gamma functions.

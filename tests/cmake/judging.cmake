@@ -1,6 +1,7 @@
 # Tests of judging policies by logs; see bandana_test in cmake/bandana.cmake.
 bandana_test(NAME anytime_bound_test SRCS unit/anytime_bound_test.cc DEPS bandana::judging)
 bandana_test(NAME judged_policies_test SRCS unit/judged_policies_test.cc DEPS bandana::judging)
+bandana_test(NAME lift_monitor_test SRCS unit/lift_monitor_test.cc DEPS bandana::judging)
 bandana_test(NAME survey_test SRCS unit/survey_test.cc DEPS bandana::judging)
 bandana_test(NAME judging_property_test SRCS property/judging_property_test.cc DEPS bandana::judging LABELS property)
 bandana_test(NAME judging_worlds_stat_test SRCS statistical/judging_worlds_stat_test.cc

@@ -84,7 +84,8 @@ TEST(FleetDeviceTest, TheTruthOfEveryDecisionIsWritten) {
       EXPECT_EQ(told["arms"].size(), told["expected"].size());
       const auto worth = told["expected"].get<std::vector<double>>();
       reward += worth.at(told["chosen"].get<std::size_t>());
-      random += std::accumulate(worth.begin(), worth.end(), 0.0) / static_cast<double>(worth.size());
+      random +=
+          std::accumulate(worth.begin(), worth.end(), 0.0) / static_cast<double>(worth.size());
       best += *std::max_element(worth.begin(), worth.end());
       expected[abi].push_back(told["expected"]);
     }

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <functional>
 #include <mutex>
-#include <set>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -127,11 +127,12 @@ TEST_F(RunnerTest, TellsOfEveryLegalAnswer) {
   };
   std::string lines;
   std::vector<std::uint64_t> rounds;
-  bandana::Run(device_, *environment_, options_, stop_, [](const Tally&, absl::Duration) {},
-               [&](std::uint64_t round, const Choice& decision, const Selection& selection) {
-                 rounds.push_back(round);
-                 AppendTruth(round, decision, selection.arms.front(), lines);
-               });
+  bandana::Run(
+      device_, *environment_, options_, stop_, [](const Tally&, absl::Duration) {},
+      [&](std::uint64_t round, const Choice& decision, const Selection& selection) {
+        rounds.push_back(round);
+        AppendTruth(round, decision, selection.arms.front(), lines);
+      });
   ASSERT_EQ(rounds.size(), 49u);
   const std::vector<std::string> split = absl::StrSplit(lines, '\n', absl::SkipEmpty());
   ASSERT_EQ(split.size(), rounds.size());

@@ -269,12 +269,12 @@ absl::StatusOr<int> RunFleet(const Environment& environment,
 
   CatchSignals();
   Progress progress(options.rounds, absl::GetFlag(FLAGS_progress));
-  const RunResult result =
-      Run(*device, environment, options, stop_requested,
-          [&](const Tally& tally, absl::Duration elapsed) { progress.Show(tally, elapsed); },
-          [&](std::uint64_t round, const Choice& decision, const Selection& selection) {
-            if (truth != nullptr) truth->Add(round, decision, selection);
-          });
+  const RunResult result = Run(
+      *device, environment, options, stop_requested,
+      [&](const Tally& tally, absl::Duration elapsed) { progress.Show(tally, elapsed); },
+      [&](std::uint64_t round, const Choice& decision, const Selection& selection) {
+        if (truth != nullptr) truth->Add(round, decision, selection);
+      });
   progress.Finish();
   if (result.end == RunEnd::kMisfit) {
     return Annotate(result.misfit,
