@@ -25,7 +25,7 @@ void AppendModel(std::string_view name, std::string_view mode, const RewardRange
   absl::StrAppend(&text, "  effects { standard {} }\n", ToAbsl(mode),
                   "  policy { uniform_mix { uniform_share: 0.1 } }\n"
                   "  reporting { one_per_decision: true }\n"
-                  "  arms_file: \"arms.tsv\"\n  arms_max: 1000000\n}\n");
+                  "  decision_log {}\n  arms_file: \"arms.tsv\"\n  arms_max: 1000000\n}\n");
 }
 
 }  // namespace
