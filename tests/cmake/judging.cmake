@@ -25,3 +25,9 @@ if(BANDANA_BUILD_TESTS AND Python3_FOUND)
     ${CMAKE_CURRENT_SOURCE_DIR}/reference ${CMAKE_CURRENT_SOURCE_DIR}/golden/judging)
   set_tests_properties(evaluate_test PROPERTIES LABELS integration TIMEOUT 300)
 endif()
+if(Python3_FOUND)
+  bandana_test(NAME judge_example_test SRCS integration/judge_example_test.cc LABELS integration TIMEOUT 120
+    DEPS bandana::decision_files bandana::json bandana::test_server bandana::test_support
+    ENV JUDGE_PYTHON=${Python3_EXECUTABLE} JUDGE_EXAMPLE=${PROJECT_SOURCE_DIR}/examples/judge/judge.py)
+  add_dependencies(judge_example_test bandana-ctl)
+endif()
