@@ -69,12 +69,13 @@ void Survey::LookAtTime(const LoggedDecision& decision, std::string_view line) {
   }
 }
 
-void Survey::Look(const LoggedDecision& decision, std::string_view line) {
+std::string_view Survey::Look(const LoggedDecision& decision, std::string_view line) {
   if (decision.named_rank > 0) {
     Stop(line, absl::StrCat("slot: the report named rank ", decision.named_rank,
                             " of a ranking, whose law is not in the line; log lists of slots"));
   }
-  if (!ReasonOfItself(decision).empty()) return;
+  const std::string_view reason = ReasonOfItself(decision);
+  if (!reason.empty()) return reason;
   if (any_ && decision.instance != instance_) {
     Stop(line, absl::StrCat("instance: is ", decision.instance, ", and of the lines before ",
                             instance_, "; judge the log of each model by itself"));
@@ -92,6 +93,7 @@ void Survey::Look(const LoggedDecision& decision, std::string_view line) {
   predictions_ = predictions_ || !decision.slots[0].q.empty();
   const std::uint64_t hash = HashOf(decision);
   hashes_[hash >> 56].push_back(hash);
+  return "";
 }
 
 absl::Status Survey::EndLook() {

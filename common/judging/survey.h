@@ -25,9 +25,9 @@ struct SurveyOptions {
   bool clipped = false;  // the value of clipped rewards is asked for by name
 };
 
-// A log is looked at three times, each time all of its decisions in the same order: Look, then
-// EndLook, then Reason for each, so that `used` is known before the first estimate. Memory: 8 bytes
-// per decision. Not thread-safe.
+// A log is looked at once more before it is judged, all of its decisions in the same order: Look
+// for each, then EndLook, so that the number that is used is known before the first estimate; then
+// Reason for each. Memory: 8 bytes per decision. Not thread-safe.
 //
 // Left out, with a reason: decisions that CheckDecision refuses, repeated ids, those with one arm
 // on offer, and all from the first open one on: of later ones only the early reports are known, and
@@ -36,13 +36,17 @@ class Survey {
  public:
   explicit Survey(SurveyOptions options) : options_(options) {}
 
-  // `line`: for messages, with the file's name if there are several.
-  void Look(const LoggedDecision& decision, std::string_view line);
+  // `line`: for messages, with the file's name if there are several. Returns why the decision is
+  // left out for itself; empty: it is not.
+  std::string_view Look(const LoggedDecision& decision, std::string_view line);
   // FAILED_PRECONDITION: the log cannot be judged: it mixes instances, epochs, or raw and released
   // rewards; has unreported decisions, or clipped rewards, that nobody asked for; has a report that
   // named the rank of a ranking. The message names the line.
   absl::Status EndLook();
 
+  // Whether decisions are left out for others' sake, so that those that are used must be counted by
+  // another round of Reason. After EndLook.
+  bool must_count() const { return first_open_.has_value() || !twice_.empty(); }
   // Empty: the decision is used. Call it once per decision, in order, and StartAgain before
   // each round.
   std::string_view Reason(const LoggedDecision& decision);

@@ -35,9 +35,9 @@ absl::Status ForEach(LogFiles& source, const Use& use, const Skip& skip) {
   LoggedDecision decision;
   DecisionFault fault;
   for (;;) {
-    BANDANA_ASSIGN_OR_RETURN(const DecisionSource::Next next, source.Read(decision, fault));
-    if (next == DecisionSource::Next::kEnd) return absl::OkStatus();
-    if (next == DecisionSource::Next::kFault) {
+    BANDANA_ASSIGN_OR_RETURN(const DecisionStream::Next next, source.Read(decision, fault));
+    if (next == DecisionStream::Next::kEnd) return absl::OkStatus();
+    if (next == DecisionStream::Next::kFault) {
       skip(fault);
     } else {
       use(decision);
@@ -64,17 +64,34 @@ absl::StatusOr<Policies> MakePolicies(const EvaluateOptions& options) {
   return policies;
 }
 
-// The first two rounds: what the log is, and how many decisions count.
-absl::Status LookAtLog(LogFiles& source, Survey& survey, const EvaluateNote& note,
-                       std::uint64_t& decisions, Evaluation& out) {
+// The decisions that are used, and lines by what becomes of them.
+struct Counts {
+  std::uint64_t decisions = 0, lines = 0;
+  std::map<std::string, std::uint64_t> skipped;
+  void Add(const LoggedDecision& decision, std::string_view reason) {
+    if (!reason.empty()) {
+      skipped[std::string(reason)] += decision.slots.size();
+      return;
+    }
+    ++decisions;
+    lines += decision.slots.size();
+  }
+};
+
+// Sees what the log is, and how many decisions count: one round, two where decisions are left out
+// for others' sake.
+absl::StatusOr<Counts> LookAtLog(LogFiles& source, Survey& survey, const EvaluateNote& note,
+                                 Evaluation& out) {
   Notes notes(note);
+  Counts counts;
   BANDANA_RETURN_IF_ERROR(ForEach(
       source,
       [&](const LoggedDecision& decision) {
-        if (const auto problem = CheckDecision(decision)) {
-          notes.Add(absl::StrCat(source.Where(), ": ", problem->message));
+        const std::string_view reason = survey.Look(decision, source.Where());
+        if (reason == skip_reason::kPropensity || reason == skip_reason::kReward) {
+          notes.Add(absl::StrCat(source.Where(), ": ", CheckDecision(decision)->message));
         }
-        survey.Look(decision, source.Where());
+        counts.Add(decision, reason);
         out.lines += decision.slots.size();
       },
       [&](const DecisionFault& fault) {
@@ -85,21 +102,19 @@ absl::Status LookAtLog(LogFiles& source, Survey& survey, const EvaluateNote& not
   out.from = survey.from();
   out.to = survey.to();
   out.error = std::string(survey.EndLook().message());
-  if (!out.error.empty()) return absl::OkStatus();
+  if (!out.error.empty()) return counts;
   out.reward = survey.reward();
   out.epsilon = survey.epsilon();
-  return ForEach(
-      source,
-      [&](const LoggedDecision& decision) {
-        const std::string_view reason = survey.Reason(decision);
-        if (reason.empty()) {
-          ++decisions;
-          out.used += decision.slots.size();
-        } else {
-          out.skipped[std::string(reason)] += decision.slots.size();
-        }
-      },
-      [](const DecisionFault&) {});
+  if (survey.must_count()) {
+    counts = {};
+    BANDANA_RETURN_IF_ERROR(ForEach(
+        source,
+        [&](const LoggedDecision& decision) { counts.Add(decision, survey.Reason(decision)); },
+        [](const DecisionFault&) {}));
+  }
+  out.used = counts.lines;
+  for (const auto& [reason, lines] : counts.skipped) out.skipped[reason] += lines;
+  return counts;
 }
 
 void MakeRows(const EvaluateOptions& options, const Judge& judge, Evaluation& out) {
@@ -129,10 +144,9 @@ absl::StatusOr<Evaluation> Evaluate(const EvaluateOptions& options, const Evalua
   LogFiles source(options.logs);
   Survey survey({.unreported = options.unreported, .clipped = options.clipped});
   Evaluation out;
-  std::uint64_t decisions = 0;
-  BANDANA_RETURN_IF_ERROR(LookAtLog(source, survey, note, decisions, out));
+  BANDANA_ASSIGN_OR_RETURN(const Counts counts, LookAtLog(source, survey, note, out));
   if (!out.error.empty()) return out;
-  if (decisions == 0) {
+  if (counts.decisions == 0) {
     out.error = "the log has no decision that counts";
     return out;
   }
@@ -140,7 +154,7 @@ absl::StatusOr<Evaluation> Evaluate(const EvaluateOptions& options, const Evalua
   judging.scale = survey.scale();
   judging.range = survey.range();
   judging.unreported = options.unreported.value_or(0);
-  judging.used = decisions;
+  judging.used = counts.decisions;
   judging.lists = options.lists;
   judging.alpha =
       (1 - options.confidence) / (options.each ? 1 : static_cast<double>(options.policies.size()));

@@ -35,8 +35,8 @@ struct Evaluation {
 // Tells a person of a line that is left out.
 using EvaluateNote = std::function<void(const std::string&)>;
 
-// Goes over the log three times. Errors: INVALID_ARGUMENT a policy that there is not, or its file;
-// NOT_FOUND, UNAVAILABLE files. A log that cannot be judged is an Evaluation with `error`.
+// Goes over the log two or three times. Errors: INVALID_ARGUMENT a policy that there is not, or its
+// file; NOT_FOUND, UNAVAILABLE files. A log that cannot be judged is an Evaluation with `error`.
 absl::StatusOr<Evaluation> Evaluate(const EvaluateOptions& options, const EvaluateNote& note);
 
 }  // namespace bandana

@@ -13,9 +13,9 @@ namespace bandana {
 namespace {
 
 // A folder's decisions have numbers in place of lines.
-class FolderSource : public DecisionSource {
+class FolderSource : public DecisionStream {
  public:
-  static absl::StatusOr<std::unique_ptr<DecisionSource>> Open(const std::string& folder) {
+  static absl::StatusOr<std::unique_ptr<DecisionStream>> Open(const std::string& folder) {
     server::DecisionReader::Options options;
     options.folders = {folder};
     options.now = absl::Now();
@@ -38,7 +38,7 @@ class FolderSource : public DecisionSource {
   std::uint64_t number_ = 0;
 };
 
-absl::StatusOr<std::unique_ptr<DecisionSource>> OpenLog(const std::string& path) {
+absl::StatusOr<std::unique_ptr<DecisionStream>> OpenLog(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return FolderSource::Open(path);
   BANDANA_ASSIGN_OR_RETURN(DecisionBytes bytes, OpenPackedFile(path));
@@ -63,13 +63,13 @@ absl::Status LogFiles::Start() {
   return Open();
 }
 
-absl::StatusOr<DecisionSource::Next> LogFiles::Read(LoggedDecision& decision,
+absl::StatusOr<DecisionStream::Next> LogFiles::Read(LoggedDecision& decision,
                                                     DecisionFault& fault) {
   for (;;) {
     auto next = source_->Read(decision, fault);
     BANDANA_RETURN_IF_ERROR(Annotate(next.status(), paths_[at_]));
-    if (*next == DecisionSource::Next::kFault) fault.message = Name() + fault.message;
-    if (*next != DecisionSource::Next::kEnd || at_ + 1 == paths_.size()) return *next;
+    if (*next == DecisionStream::Next::kFault) fault.message = Name() + fault.message;
+    if (*next != DecisionStream::Next::kEnd || at_ + 1 == paths_.size()) return *next;
     ++at_;
     BANDANA_RETURN_IF_ERROR(Open());
   }

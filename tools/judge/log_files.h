@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/decisions/decision_source.h"
+#include "common/decisions/decision_stream.h"
 
 namespace bandana {
 
@@ -19,9 +19,9 @@ class LogFiles {
 
   // From the first decision on. Errors: NOT_FOUND no such file; UNAVAILABLE I/O.
   absl::Status Start();
-  // As DecisionSource::Read, over all of them. The message of a fault begins with the file's name
+  // As DecisionStream::Read, over all of them. The message of a fault begins with the file's name
   // where there are several. Errors: DATA_LOSS damaged gzip; UNAVAILABLE I/O.
-  absl::StatusOr<DecisionSource::Next> Read(LoggedDecision& decision, DecisionFault& fault);
+  absl::StatusOr<DecisionStream::Next> Read(LoggedDecision& decision, DecisionFault& fault);
   // Where the last decision begins: "line 7", "b.jsonl: line 7".
   std::string Where() const;
 
@@ -31,7 +31,7 @@ class LogFiles {
 
   const std::vector<std::string> paths_;
   std::size_t at_ = 0;
-  std::unique_ptr<DecisionSource> source_;
+  std::unique_ptr<DecisionStream> source_;
 };
 
 }  // namespace bandana
