@@ -6,6 +6,7 @@ Usage: python_client_test.py SERVER PACKAGE_FOLDER QUICKSTART SOURCE_FOLDER [TES
 
 import asyncio
 import ctypes
+import dataclasses
 import os
 import re
 import shutil
@@ -103,6 +104,50 @@ class PythonTest(unittest.TestCase):
         self.assertTrue(effects.flush(20))
         self.assertEqual(effects.stats().reports_applied, 1)
 
+    def backend_answer(self, model, user, **changed):
+        """As a backend does while it makes a page."""
+        return bandana.BackendAnswer(**{**sdk_server.backend_answer(self.url, model, user, ROWS), **changed})
+
+    def test_a_decision_that_a_backend_fetched_is_adopted_once(self):
+        for model in ("window", "centred"):
+            with self.subTest(model), bandana.Client(self.url, model, store=f"{self.path}.{model}") as client:
+                answer = self.backend_answer(model, "ann")
+                shown = client.adopt("ann", answer)
+                self.assertEqual([arm.position for arm in shown.arms], answer.selection["positions"])
+                self.assertEqual(client.spent("ann").events, 1)
+                client.report(shown, 1.0)
+                with self.assertRaisesRegex(bandana.FailedPrecondition, "answer.token was adopted before"):
+                    client.adopt("ann", answer)
+                processes.wait_for("it is applied", lambda: client.stats().reports_applied == 1)
+                stats = client.stats()
+                self.assertEqual((stats.selections, stats.reports_defaulted, stats.reports_pending), (1, 0, 0))
+
+    def test_an_answer_is_refused_by_its_field(self):
+        client = self.client("window")
+        answer = self.backend_answer("window", "ann")
+        selection = answer.selection
+        for changed, pattern in (
+            ({"user": "bob"}, "answer.user is another user"),
+            ({"user": 1}, "answer.user: must be a text"),
+            ({"model": "long"}, "answer.model must be window"),
+            ({"policy_hash": "AAAA"}, "answer.policy_hash is not that of the policy"),
+            ({"policy_hash": "?"}, "answer.policy_hash: must be base64"),
+            ({"decided_ms": "now"}, "answer.decided_ms: must be a whole number"),
+            ({"decided_ms": 2**70}, "answer.decided_ms: must have at most 63 bits"),
+            ({"shown": 2}, r"answer.shown must be in \[0, 2\)"),
+            ({"selection": None}, "answer: must be a BackendAnswer"),
+            ({"selection": {**selection, "token": None}}, "answer.selection.token: must be base64"),
+            ({"selection": {**selection, "scores": [1]}}, "answer.selection: its lists must have 2 entries"),
+            ({"selection": {**selection, "means": ["x", 1]}}, "answer.selection.means: must be a list of numbers"),
+            ({"selection": {**selection, "rewardWindows": [0, 1]}}, "answer.reward_windows must have 0 numbers"),
+        ):
+            with self.assertRaisesRegex(bandana.InvalidArgument, pattern):
+                client.adopt("ann", dataclasses.replace(answer, **changed))
+        with self.assertRaisesRegex(bandana.FailedPrecondition, "the decision is too old"):
+            client.adopt("ann", dataclasses.replace(answer, decided_ms=answer.decided_ms - 90_000_000))
+        self.assertEqual(client.spent("ann").events, 0)
+        client.adopt("ann", answer)
+
     def test_arms_by_name_with_a_context(self):
         client = self.raw("names")
         arms = bandana.Arms.named({"cheap": {"price": 1, "kind": "a"}, "dear": {"price": 9.5, "kind": "b"}})
@@ -129,6 +174,17 @@ class PythonTest(unittest.TestCase):
                 return client.stats().reports_applied
 
         self.assertEqual(asyncio.run(run()), 20)
+
+    def test_asyncio_adopts(self):
+        async def run():
+            async with await aio.Client.connect(self.url, "window", store=self.path) as client:
+                answer = self.backend_answer("window", "ann")
+                await client.report(await client.adopt("ann", answer), 1.0)
+                with self.assertRaisesRegex(bandana.FailedPrecondition, "answer.token was adopted before"):
+                    await client.adopt("ann", answer)
+                return (await client.spent("ann")).events
+
+        self.assertEqual(asyncio.run(run()), 1)
 
     def test_threads_share_a_client(self):
         client, failed = self.client("now"), []
@@ -407,12 +463,12 @@ class PythonTest(unittest.TestCase):
             "spent": _abi.Spent, "readings": _abi.Readings, "stream": _abi.Stream, "result": _abi.Result, "hooks": _abi.Hooks,
             "options": _abi.Options, "value": _abi.Value, "named_arm": _abi.NamedArm, "range": _abi.Range, "boost": _abi.Boost,
             "pin": _abi.Pin, "limit": _abi.Limit, "rules": _abi.Rules, "arms": _abi.Arms, "request": _abi.Request,
-            "report_of": _abi.Report, "model_info": _abi.ModelInfo, "stats": _abi.Stats, "start_of": _abi.Start,
+            "backend_answer": _abi.BackendAnswer, "report_of": _abi.Report, "model_info": _abi.ModelInfo, "stats": _abi.Stats, "start_of": _abi.Start,
         }  # fmt: skip
         seen = set()
         for line in processes.read(f"{SOURCE}/client/abi/abi.txt").splitlines():
             words = line.split()
-            if words[0] != "struct" or words[1] == "bandana_backend_answer":  # of bandana_adopt, which this package does not call
+            if words[0] != "struct":
                 continue
             kind = structs[words[1].removeprefix("bandana_")]
             if kind not in seen:  # the first line of each is its size

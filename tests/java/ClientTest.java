@@ -1,4 +1,5 @@
 import io.bandana.Arms;
+import io.bandana.BackendAnswer;
 import io.bandana.BandanaException;
 import io.bandana.BandanaException.Status;
 import io.bandana.Client;
@@ -9,17 +10,24 @@ import io.bandana.Selection;
 import io.bandana.Stats;
 import io.bandana.Store;
 import java.io.IOException;
+import java.io.InputStream;
 import java.lang.reflect.Method;
+import java.net.HttpURLConnection;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The jar against a real server: its promises, and bad input in Java's own terms. Usage: ClientTest URL FOLDER [TEST]. */
 public final class ClientTest {
@@ -103,6 +111,84 @@ public final class ClientTest {
       check(effects.refreshPosterior("bob"), "");
       effects.report(effects.selectOnDevice("bob", Arms.inline(new double[] {1, 0}).ids(3), 1, 0), 0.5);
       check(effects.flush(20_000) && effects.stats().reportsApplied == 1, effects.stats().reportsApplied);
+    }
+  }
+
+  // As a backend has it: a call, and an answer of one level. Of an answer with more, the fields that it looks for.
+  private static Map<String, Object> backend(String path, String body) throws Exception {
+    HttpURLConnection call = (HttpURLConnection) URI.create(url + "/v1/models/" + path).toURL().openConnection();
+    if (body != null) {
+      call.setDoOutput(true);
+      call.getOutputStream().write(body.getBytes(StandardCharsets.UTF_8));
+    }
+    Map<String, Object> fields = new HashMap<>();
+    try (InputStream in = call.getInputStream()) {
+      Matcher field = Pattern.compile("\"(\\w+)\": *(?:\\[([^\\[\\]{}]*)\\]|\"?([^\",{}\\[\\]]+))").matcher(new String(in.readAllBytes(), StandardCharsets.UTF_8));
+      while (field.find()) fields.putIfAbsent(field.group(1), field.group(2) == null ? field.group(3) : Arrays.asList(field.group(2).split(" *, *")));
+    }
+    return fields;
+  }
+
+  private static BackendAnswer answerOf(String user, String model, String hash, long decided, Map<String, Object> selection, String field, Object value) {
+    Map<String, Object> changed = new HashMap<>(selection);
+    if (field != null) changed.put(field, value);
+    return new BackendAnswer(user, model, hash, decided, changed).shown(1);
+  }
+
+  private static Map<String, Object> selected(String model, String user, String hash) throws Exception {
+    String arms = "{\"inlineArms\": {\"features\": [1, 0, 0, 1]}}";
+    return backend(model + ":select", "{\"user\": \"" + user + "\", \"topK\": 2, \"shown\": 1, \"policyHash\": \"" + hash + "\", \"arms\": " + arms + "}");
+  }
+
+  static void aDecisionThatABackendFetchedIsAdoptedOnce() throws Exception {
+    for (String model : List.of("window", "centred")) {
+      try (Store store = Store.open(path());
+          Client client = client(model, store)) {
+        String hash = (String) backend(model, null).get("policyHash");
+        Map<String, Object> selection = selected(model, "ann", hash);
+        BackendAnswer answer = answerOf("ann", model, hash, System.currentTimeMillis(), selection, null, null);
+        Selection shown = client.adopt("ann", answer);
+        List<String> positions = List.of("" + shown.arms.get(0).position, "" + shown.arms.get(1).position);
+        check(positions.equals(selection.get("positions")), selection);
+        check(client.spent("ann").events == 1, client.spent("ann").events);
+        client.report(shown, 1);
+        refused(Status.FAILED_PRECONDITION, "answer.token was adopted before", () -> client.adopt("ann", answer));
+        Stats stats = await(client, now -> now.reportsApplied == 1);
+        check(stats.selections == 1 && stats.reportsDefaulted == 0 && stats.reportsPending == 0, stats.reportsDefaulted);
+      }
+    }
+  }
+
+  static void anAnswerIsRefusedByItsField() throws Exception {
+    try (Store store = Store.open(path());
+        Client client = client("window", store)) {
+      String hash = (String) backend("window", null).get("policyHash");
+      Map<String, Object> selection = selected("window", "ann", hash);
+      long now = System.currentTimeMillis();
+      Status bad = Status.INVALID_ARGUMENT;
+      refused(bad, "answer.user is another user", () -> client.adopt("ann", answerOf("bob", "window", hash, now, selection, null, null)));
+      refused(bad, "answer.model must be window", () -> client.adopt("ann", answerOf("ann", "long", hash, now, selection, null, null)));
+      refused(bad, "answer.policy_hash is not that", () -> client.adopt("ann", answerOf("ann", "window", "AAAA", now, selection, null, null)));
+      refused(bad, "answer.policyHash: must be base64", () -> answerOf("ann", "window", "?", now, selection, null, null));
+      refused(bad, "answer.decided_ms must be in", () -> client.adopt("ann", answerOf("ann", "window", hash, -1, selection, null, null)));
+      BackendAnswer old = answerOf("ann", "window", hash, now - 90_000_000, selection, null, null);
+      refused(Status.FAILED_PRECONDITION, "the decision is too old", () -> client.adopt("ann", old));
+      refused(bad, "answer.shown must be in [0, 2)", () -> client.adopt("ann", new BackendAnswer("ann", "window", hash, now, selection).shown(2)));
+      Map<String, Object> changes = new LinkedHashMap<>();
+      changes.put("token", "?");
+      changes.put("scores", List.of(1));
+      changes.put("means", List.of("x", 1));
+      changes.put("positions", List.of(0.5, 1));
+      changes.put("rewardWindows", List.of(0, 1));
+      String[] texts = {"selection.token: must be base64", "selection: its lists must have 2 entries", "selection.means: must be a list of numbers",
+        "selection.positions: must have whole numbers in [0, 2147483647]", "reward_windows must have 0 numbers"};
+      int i = 0;
+      for (Map.Entry<String, Object> one : changes.entrySet()) {
+        BackendAnswer answer = answerOf("ann", "window", hash, now, selection, one.getKey(), one.getValue());
+        refused(bad, "answer." + texts[i++], () -> client.adopt("ann", answer));
+      }
+      check(client.spent("ann").events == 0, client.spent("ann").events);
+      client.adopt("ann", answerOf("ann", "window", hash, now, selection, null, null));
     }
   }
 

@@ -198,6 +198,10 @@ OF_CLIENT(refreshPosterior, bandana_refresh_posterior, bandana_bytes)
 OF_CLIENT(readSpent, bandana_read_spent, bandana_bytes)
 OF_CLIENT(readStreams, bandana_read_streams, bandana_bytes)
 
+JAVA(jint, adopt)(JNIEnv* env, jclass c, jint d, jint client, jlong user, jlong answer, jlong tag) {
+  UNUSED;
+  return bandana_adopt((bandana_device)d, (bandana_client)client, P(const bandana_bytes, user), P(const bandana_backend_answer, answer), (uint64_t)tag);
+}
 JAVA(jint, readLedger)(JNIEnv* env, jclass c, jint d, jint client, jlong user, jdouble delta, jlong tag) {
   UNUSED;
   return bandana_read_ledger((bandana_device)d, (bandana_client)client, P(const bandana_bytes, user), delta, (uint64_t)tag);

@@ -27,6 +27,7 @@ from .errors import (
 from .types import (
     Arms,
     AtMost,
+    BackendAnswer,
     Boost,
     Delivery,
     Leave,

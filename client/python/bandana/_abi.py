@@ -181,6 +181,14 @@ class Request(Structure):
     ]  # fmt: skip
 
 
+class BackendAnswer(Structure):
+    _fields_ = [
+        ("size", c_size_t), ("user", Bytes), ("model", Bytes), ("policy_hash", Bytes), ("decided_ms", c_int64), ("shown", c_int32),
+        ("reserved", c_int32), ("posterior_version", c_uint64), ("arms", POINTER(Ranked)), ("arms_count", c_size_t),
+        ("reward_windows", POINTER(c_double)), ("reward_windows_count", c_size_t), ("token", Bytes),
+    ]  # fmt: skip
+
+
 class Report(Structure):
     _fields_ = [("size", c_size_t), ("handle", Bytes), ("reward", c_double), ("has_shown", c_int32), ("shown", c_int32)]
 
@@ -222,6 +230,7 @@ _FUNCTIONS = {
     "close": [_DEVICE, _CLIENT],
     "select": [_DEVICE, _CLIENT, POINTER(Request), _TAG],
     "activate": [_DEVICE, _CLIENT, POINTER(Bytes), _TAG],
+    "adopt": [_DEVICE, _CLIENT, POINTER(Bytes), POINTER(BackendAnswer), _TAG],
     "report": [_DEVICE, _CLIENT, POINTER(Report), _TAG],
     "refresh_posterior": [_DEVICE, _CLIENT, POINTER(Bytes), _TAG],
     "begin": [_DEVICE, _CLIENT],

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import ctypes
 import math
+from collections.abc import Mapping
 
 from . import _abi
 from .errors import InvalidArgument
-from .types import Arms, ModelInfo, Options, Policy, RankedArm, Readings, Rules, Selection, Spent, Stats, Stream, Values
+from .types import Arms, BackendAnswer, ModelInfo, Options, Policy, RankedArm, Readings, Rules, Selection, Spent, Stats, Stream, Values
 
 _NUMBER, _FLAG, _TEXT, _TEXTS, _NUMBERS = range(5)
 _EXCLUDE = {None: 0, "shown": 1, "rewarded": 2}
@@ -121,6 +124,60 @@ def arms_of(memory: _abi.Memory, given: Arms, context: Values | None, rules: Rul
     if rules is not None:
         arms.rules = _rules(memory, rules)
     return ctypes.pointer(arms)
+
+
+def _base64(field: str, text) -> bytes:
+    try:
+        if isinstance(text, str):
+            return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        pass
+    raise InvalidArgument(f"answer.{field}: must be base64")
+
+
+def _whole(field: str, number, bits: int) -> int:
+    """From a number of JSON; one of 64 bits is a text there."""
+    try:
+        whole = int(number) if isinstance(number, str) else number.__index__()
+    except (AttributeError, TypeError, ValueError) as why:
+        raise InvalidArgument(f"answer.{field}: must be a whole number") from why
+    if not -(2 ** (bits - 1)) <= whole < 2**bits:
+        raise InvalidArgument(f"answer.{field}: must have at most {bits} bits, got {whole}")
+    return whole
+
+
+def _list(selection, name: str, kind) -> list:
+    """Numbers may be texts, as JSON has NaN."""
+    try:
+        return [kind(value) for value in selection.get(name, ())]
+    except (TypeError, ValueError) as why:
+        raise InvalidArgument(f"answer.selection.{name}: must be a list of {'texts' if kind is str else 'numbers'}") from why
+
+
+def backend_answer_of(memory: _abi.Memory, given: BackendAnswer) -> _abi.BackendAnswer:
+    if not isinstance(given, BackendAnswer) or not isinstance(given.selection, Mapping):
+        raise InvalidArgument("answer: must be a BackendAnswer, whose selection is what json.loads read")
+    for name in ("user", "model"):
+        if not isinstance(getattr(given, name), str):
+            raise InvalidArgument(f"answer.{name}: must be a text")
+    read, selection = memory.keep(_abi.sized(_abi.BackendAnswer)), given.selection
+    read.user, read.model = memory.bytes(given.user), memory.bytes(given.model)
+    read.policy_hash = memory.bytes(_base64("policy_hash", given.policy_hash))
+    read.token = memory.bytes(_base64("selection.token", selection.get("token")))
+    read.decided_ms, read.shown = _whole("decided_ms", given.decided_ms, 63), _whole("shown", given.shown, 31)
+    read.posterior_version = _whole("selection.posteriorVersion", selection.get("posteriorVersion", 0), 64)
+    positions = _list(selection, "positions", lambda position: _whole("selection.positions", position, 31))
+    numbers = [_list(selection, name, float) for name in ("scores", "means", "widths", "propensities")]
+    ids = _list(selection, "armIds", lambda id: _whole("selection.armIds", id, 32)) or [0] * len(positions)
+    names = _list(selection, "armNames", str) or [""] * len(positions)
+    if any(len(values) != len(positions) for values in (*numbers, ids, names)):
+        raise InvalidArgument(f"answer.selection: its lists must have {len(positions)} entries, as positions has")
+    arms = [
+        _abi.Ranked(position, id, *row, memory.bytes(name)) for position, id, name, *row in zip(positions, ids, names, *numbers, strict=True)
+    ]
+    read.arms, read.arms_count = memory.array(_abi.Ranked, arms)
+    read.reward_windows, read.reward_windows_count = memory.array(ctypes.c_double, _list(selection, "rewardWindows", float))
+    return read
 
 
 def _selection(of: _abi.Selection) -> Selection:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ._http import Tls, Token
 from .client import Requests, Store
-from .types import Delivery, Leave, ModelInfo, Options, Policy, Readings, Rules, Selection, Spent, Stats, Stream, Values
+from .types import BackendAnswer, Delivery, Leave, ModelInfo, Options, Policy, Readings, Rules, Selection, Spent, Stats, Stream, Values
 
 
 class Client:
@@ -55,6 +55,9 @@ class Client:
 
     async def activate(self, selection: Selection | bytes) -> None:
         await asyncio.wrap_future(self._requests.activate(selection))
+
+    async def adopt(self, user: str, answer: BackendAnswer) -> Selection:
+        return (await asyncio.wrap_future(self._requests.adopt(user, answer)))[0]
 
     async def select_on_device(self, user: str, arms, top_k: int = 1, shown: int = 0, *, context: Values | None = None) -> Selection:
         return (await asyncio.wrap_future(self._requests.select_on_device(user, arms, top_k, shown, context)))[0]

@@ -11,7 +11,7 @@ from . import _abi, _values
 from ._device import Device
 from ._http import Target, Tls, Token
 from .errors import InvalidArgument
-from .types import Arms, Delivery, Leave, ModelInfo, Options, Policy, Readings, Rules, Selection, Spent, Stats, Stream, Values
+from .types import Arms, BackendAnswer, Delivery, Leave, ModelInfo, Options, Policy, Readings, Rules, Selection, Spent, Stats, Stream, Values
 
 _SELECT, _SLOTS, _DEFERRED, _ON_DEVICE, _POINT = range(5)
 
@@ -106,6 +106,10 @@ class Requests:
     def activate(self, selection) -> Future:
         memory = _abi.Memory()
         return self._ask(self._library.activate, memory.keep(memory.bytes(_handle(selection))))
+
+    def adopt(self, user, answer) -> Future:
+        memory = _abi.Memory()
+        return self._ask(self._library.adopt, memory.keep(memory.bytes(user)), _values.backend_answer_of(memory, answer))
 
     def report(self, selection, reward, shown, done) -> Future:
         memory, report = _abi.Memory(), _abi.sized(_abi.Report)
@@ -226,6 +230,11 @@ class Client:
     def activate(self, selection: Selection | bytes) -> None:
         """Call it when the arm is shown, before anybody can react."""
         self._requests.activate(selection).result()
+
+    def adopt(self, user: str, answer: BackendAnswer) -> Selection:
+        """A decision that a backend fetched becomes this device's and counts from now on, once per store. When its page or screen is loaded,
+        and never because of a reaction. Makes no call. Local models with a reward window."""
+        return self._requests.adopt(user, answer).result()[0]
 
     def select_on_device(self, user: str, arms, top_k: int = 1, shown: int = 0, *, context: Values | None = None) -> Selection:
         """Ranks inline or named arms by the posterior that refresh_posterior() fetched."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Union
+from typing import Any, Union
 
 Value = Union[float, bool, str, Sequence[str], Sequence[float]]
 Values = Mapping[str, Value]
@@ -187,6 +187,18 @@ class Selection:
     posterior_version: int = 0
     point: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BackendAnswer:
+    """A decision that a backend fetched: `POST /v1/models/NAME:select` with `policyHash`, for this user alone."""
+
+    user: str  # the request's, as are model, policy_hash and shown
+    model: str
+    policy_hash: str  # base64: that of `GET /v1/models/NAME`
+    decided_ms: int  # when the answer came, by the backend's clock, since 1970
+    selection: Mapping[str, Any] = field(repr=False)  # the answer, as json.loads reads it
+    shown: int = 0
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,23 @@ public final class Client implements AutoCloseable {
     with(selection.handle(), (bytes, tag) -> Native.activate(device.handle, client, bytes, tag));
   }
 
+  /**
+   * A decision that a backend fetched becomes this device's and counts from now on, once per store. When its page or
+   * screen is loaded, and never because of a reaction. Makes no call. For local models with a reward window.
+   */
+  public Selection adopt(String user, BackendAnswer answer) {
+    return wait(adoptAsync(user, answer));
+  }
+
+  @SuppressWarnings("unchecked")
+  public CompletableFuture<Selection> adoptAsync(String user, BackendAnswer answer) {
+    Memory memory = new Memory();
+    long name = memory.pointerTo(user.getBytes(StandardCharsets.UTF_8)), given = answer.in(memory).address();
+    return device
+        .ask(tag -> Native.adopt(device.handle, client, name, given, tag))
+        .thenApply(found -> keep(memory, ((List<Selection>) found).get(0)));
+  }
+
   /** Whether it changed. */
   public boolean refreshPosterior(String user) {
     return (boolean) ofUser(user, (bytes, tag) -> Native.refreshPosterior(device.handle, client, bytes, tag));

@@ -156,6 +156,8 @@ final class Native {
 
   static native int activate(int device, int client, long handle, long tag);
 
+  static native int adopt(int device, int client, long user, long answer, long tag);
+
   static native int report(int device, int client, long report, long tag);
 
   static native int refreshPosterior(int device, int client, long user, long tag);
