@@ -10,6 +10,8 @@ bandana_test(NAME propensity_test_stat_test SRCS statistical/propensity_test_sta
   DEPS bandana::judging_worlds bandana::test_support LABELS statistical)
 bandana_test(NAME survey_stat_test SRCS statistical/survey_stat_test.cc
   DEPS bandana::judging_worlds bandana::test_support LABELS statistical)
+bandana_test(NAME config_policy_stat_test SRCS statistical/config_policy_stat_test.cc
+  DEPS bandana::judging_worlds bandana::replay bandana::test_support LABELS statistical)
 bandana_test(NAME user_split_stat_test SRCS statistical/user_split_stat_test.cc
   DEPS bandana::judging bandana::test_support LABELS statistical)
 if(BANDANA_BUILD_TESTS)

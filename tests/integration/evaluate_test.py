@@ -168,6 +168,96 @@ class EvaluateTest(unittest.TestCase):
         self.assertEqual(rows[0], rows[1])
         self.assertEqual(rows[2], rows[3])
 
+    # Configurations that learn from the log.
+
+    LINEAR = """name: "candidate" dimension: 4 shared {} reward_min: 0 reward_max: 1 reward_binary: true reward_stddev: 0.5
+                policy { uniform_mix { uniform_share: 0.1 } } mode: NON_PRIVATE """
+
+    @staticmethod
+    def linear_log(seed, n=2000, epsilon=None):
+        """Four arms, whose features tell their rewards: 0.1, 0.2, 0.3 and 0.6 by the last of the context's order."""
+        rng = random.Random(seed)
+        lines = made_log(seed, n=n)
+        for line in lines:
+            order = rng.sample(range(4), 4)
+            x = [[1.0 if a == column else 0.0 for column in range(4)] for a in order]
+            means = [(0.1, 0.2, 0.3, 0.6)[a] for a in order]
+            chosen = rng.randrange(4)
+            click = rng.random() < means[chosen]
+            line.update(x=x, p=[0.25] * 4, chosen=chosen, reward=int(click))
+            del line["q"]
+            if epsilon:
+                low = -1 / (math.exp(epsilon) - 1)
+                kept = click if rng.random() < 1 / (1 + math.exp(-epsilon)) else not click
+                line.update(reward=1 - low if kept else low, released={"epsilon": epsilon, "low": low, "high": 1 - low})
+        return lines
+
+    def test_a_configuration_learns_while_it_is_judged(self):
+        path = write(self.folder.name, self.linear_log(1))
+        config = write(self.folder.name, [self.LINEAR], "c.textproto")
+        code, out, err = run("--log", path, "--policy", "uniform", f"config:{config}", "--epsilon", "5,0.2", "--seed", "3", "--json", "-")
+        self.assertEqual(code, 0, err + out)
+        rows = json.loads(out)["rows"]
+        self.assertEqual([row["policy"] for row in rows], ["uniform", f"config:{config}", f"config:{config}, epsilon 5",
+                                                           f"config:{config}, epsilon 0.2"])
+        self.assertLess(rows[0]["low"], 0.3)
+        self.assertGreater(rows[0]["high"], 0.3)
+        # It learns the best arm but for a share: 0.9 * 0.6 + 0.1 * 0.3.
+        self.assertGreater(rows[1]["low"], 0.42)
+        self.assertLess(rows[1]["low"], 0.57)
+        self.assertGreater(rows[1]["high"], 0.54)
+        self.assertGreater(rows[2]["value"], rows[0]["value"])
+        again = run("--log", path, "--policy", "uniform", f"config:{config}", "--epsilon", "5,0.2", "--seed", "3", "--json", "-")
+        self.assertEqual(again[1], out)
+        other = run("--log", path, "--policy", "uniform", f"config:{config}", "--epsilon", "5,0.2", "--seed", "4", "--json", "-")
+        self.assertEqual(json.loads(other[1])["rows"][:2], rows[:2])
+        self.assertNotEqual(json.loads(other[1])["rows"][3]["value"], rows[3]["value"])
+
+    def test_a_configuration_of_effects_learns(self):
+        lines = self.linear_log(2)
+        for line in lines:
+            line["arms"] = [10 + row.index(1.0) for row in line["x"]]
+            line["x"] = [[1.0, 0, 0, 0]] * 4
+        config = write(self.folder.name, ["""name: "candidate" dimension: 4 effects { standard {} } reward_min: 0 reward_max: 1
+            reward_binary: true reward_stddev: 0.5 mode: NON_PRIVATE"""], "c.textproto")
+        code, out, err = run("--log", write(self.folder.name, lines), "--policy", f"config:{config}", "--json", "-")
+        self.assertEqual(code, 0, err + out)
+        self.assertGreater(json.loads(out)["rows"][0]["low"], 0.45)
+
+    def test_a_configuration_learns_from_released_rewards(self):
+        path = write(self.folder.name, self.linear_log(3, epsilon=2))
+        local = self.LINEAR.replace("NON_PRIVATE", "LOCAL_REWARD") + "reporting { one_per_decision: true } privacy { epsilon: %d mechanism: REWARD_RANDOMIZER }"
+        config = write(self.folder.name, [local % 2], "c.textproto")
+        code, out, err = run("--log", path, "--policy", f"config:{config}", "--json", "-")
+        self.assertEqual(code, 0, err + out)
+        self.assertGreater(json.loads(out)["rows"][0]["low"], 0.35)
+        plain = write(self.folder.name, [self.LINEAR], "p.textproto")
+        code, out, _ = run("--log", path, "--policy", f"config:{plain}", "--epsilon", "1", "--json", "-")
+        self.assertEqual(code, 1)
+        self.assertIn("never randomized again", json.loads(out)["error"])
+        code, out, _ = run("--log", path, "--policy", f"config:{plain}", "--json", "-")
+        self.assertEqual(code, 1)
+        self.assertIn("does not learn from released rewards", json.loads(out)["rows"][0]["note"])
+        other = write(self.folder.name, [local % 1], "d.textproto")
+        code, out, _ = run("--log", path, "--policy", f"config:{other}", "--json", "-")
+        self.assertEqual(code, 1)
+        self.assertIn("does not give the log's values", json.loads(out)["rows"][0]["note"])
+
+    def test_configurations_that_cannot_learn_from_the_log(self):
+        path = write(self.folder.name, made_log(24))
+        for text, message in ((self.LINEAR, "x: the line has no features of its arms"),):
+            config = write(self.folder.name, [text], "c.textproto")
+            code, out, _ = run("--log", path, "--policy", f"config:{config}", "--json", "-")
+            self.assertEqual(code, 1)
+            self.assertIn(message, json.loads(out)["rows"][0]["note"])
+        for text, message in (("dimension: 4 shared {} mode: NON_PRIVATE", "name: "), ("nonsense", "is not a textproto of ModelConfig"),
+                              (self.LINEAR + "half_life { seconds: 3600 }", "half_life: must not be set")):
+            config = write(self.folder.name, [text], "c.textproto")
+            code, _, err = run("--log", path, "--policy", f"config:{config}")
+            self.assertEqual(code, 1)
+            self.assertIn(message, err)
+        self.assertEqual(run("--log", path, "--policy", "uniform", "--epsilon", "1")[0], 2)
+
     def test_text_and_picture(self):
         picture = os.path.join(self.folder.name, "a.svg")
         code, out, err = run("--log", write(self.folder.name, made_log(9)), "--policy", "uniform", "greedy", "--plot", picture)

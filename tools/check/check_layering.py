@@ -100,16 +100,18 @@ ALLOWED = {
     "tools/environments": COMMON + ["tools/base"],
     # Files of decisions, in every format.
     "tools/decisions": ["common/base", "common/decisions", "common/sqlite"],
+    # Configurations that learn from logs.
+    "tools/replay": COMMON + CORE + ["common/decisions", "common/judging"],
     # Judging by logs on disk.
     "tools/judge": ["common/base", "common/decisions", "common/judging", "server/decisions", "tools/base",
-                    "tools/decisions"],
+                    "tools/decisions", "tools/replay"],
     # Mechanisms as their papers print them.
     "tools/published": COMMON,
     # The audits look at what a device sends, at models that are opened again, and at both sides in worlds that are
     # compared.
     "tools/audit": TOOLS + CORE + MODELS + ["common/decisions", "server/decisions", "server/models/admission", "tools/published", "client/core", "client/src*", "server/log",
                                             "server/service*", "server/ops*", "server/api"],
-    "tools/ctl": TOOLS + CORE + MODELS + ["common/decisions", "server/decisions", "server/ops/config", "tools/judge"],  # data folders of a stopped server
+    "tools/ctl": TOOLS + CORE + MODELS + ["common/decisions", "common/judging", "server/decisions", "server/ops/config", "tools/judge"],  # data folders of a stopped server
     # Its second device is the C interface, in the host that is the example.
     "tools/fleet": TOOLS + ["examples"],
     "tools": TOOLS,

@@ -20,6 +20,7 @@
 #include "tools/ctl/json.h"
 #include "tools/ctl/model_file.h"
 #include "tools/ctl/part_file.h"
+#include "tools/ctl/split.h"
 #include "tools/ctl/text.h"
 
 namespace bandana {
@@ -350,17 +351,32 @@ absl::Status Import(Context& context) {
   return Print(context.client.Import(context.line.model, file.bytes(), &header), context);
 }
 
+// The server of --target, and those of further ones.
+std::vector<AdminClient*> ServersOf(const Context& context) {
+  std::vector<AdminClient*> servers = {&context.client};
+  servers.insert(servers.end(), context.line.others.begin(), context.line.others.end());
+  return servers;
+}
+
+absl::Status EvaluateSplit(Context& context) {
+  if (context.line.alias.empty()) return InvalidArgument("evaluate split needs --alias A");
+  BANDANA_ASSIGN_OR_RETURN(const SplitAnswer answer,
+                           JudgeSplit(ServersOf(context), context.line.alias, context.line.split));
+  context.output.text = SplitText(answer);
+  context.output.json = SplitJson(answer);
+  return answer.error.empty() ? absl::OkStatus()
+                              : FailedPrecondition("the split cannot be judged: ", answer.error);
+}
+
 absl::Status DecisionsExport(Context& context) {
   const CommandLine& line = context.line;
-  std::vector<AdminClient*> servers = {&context.client};
-  servers.insert(servers.end(), line.others.begin(), line.others.end());
   const DecisionsAsked asked{.model = line.model,
                              .format = line.format,
                              .from = line.from,
                              .to = line.to,
                              .users = line.users};
   BANDANA_ASSIGN_OR_RETURN(const DecisionsWritten written,
-                           ExportDecisions(servers, asked, context.arguments[0]));
+                           ExportDecisions(ServersOf(context), asked, context.arguments[0]));
   context.output.text =
       absl::StrCat("wrote ", written.decisions, " decisions to ", context.arguments[0], "\n");
   if (written.damaged > 0) {
@@ -425,6 +441,8 @@ constexpr Command kCommands[] = {
      "(--format, "
      "--from, --to, --users)"},
     {"decisions stats", "", 0, 0, true, DecisionsStats, "how much the decision log holds"},
+    {"evaluate split", "", 0, 0, false, EvaluateSplit,
+     "which model of --alias brings more, over users; --decisions 5, --horizon 168h, --unreported"},
     {"epoch open", "", 0, 0, true, EpochOpen, "close the epoch and open the next"},
     {"clock confirm", "", 0, 0, true, ClockConfirm,
      "the server's clock is right: a model that doubts it goes by it again"},

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/judging/user_split.h"
 #include "tools/ctl/admin_client.h"
 
 namespace bandana {
@@ -17,7 +18,9 @@ struct CommandLine {
   std::string from;                // --from
   std::string to;                  // --to
   bool users = false;              // --users
-  // decisions export: the servers of further --target.
+  std::string alias;               // --alias
+  SplitOptions split;              // evaluate split
+  // decisions export, evaluate split: the servers of further --target.
   std::vector<AdminClient*> others = {};
 };
 
@@ -26,7 +29,8 @@ struct CommandOutput {
   std::string json;  // for programs: one object
 };
 
-// Runs one command. Errors: INVALID_ARGUMENT with the usage line for words that are no command; the
+// Runs one command. Where the answer is that something cannot be judged there are an error and an
+// output. Errors: INVALID_ARGUMENT with the usage line for words that are no command; the
 // server's; files'.
 absl::Status RunCommand(AdminClient& client, const CommandLine& line, CommandOutput& output);
 

@@ -30,6 +30,13 @@ ABSL_FLAG(std::string, json, "",
 ABSL_FLAG(std::string, config, "", "checkpoint verify, restore: the server's configuration file");
 ABSL_FLAG(std::string, data_dir, "", "checkpoint verify, restore: in place of the configuration's");
 ABSL_FLAG(std::string, through, "", "checkpoint restore: drop every log entry after this one");
+ABSL_FLAG(std::string, alias, "", "evaluate split: the alias whose models are compared");
+ABSL_FLAG(int, decisions, 5, "evaluate split: so many first decisions of a user count");
+ABSL_FLAG(absl::Duration, horizon, absl::Hours(168),
+          "evaluate split: how long after a user's first decision others count");
+ABSL_FLAG(std::optional<double>, unreported, std::nullopt,
+          "evaluate split: the reward of decisions that no report came for");
+ABSL_FLAG(double, confidence, 0.95, "evaluate split: of each interval");
 ABSL_FLAG(bool, influence, false, "graph put: the file holds W itself");
 ABSL_FLAG(std::string, format, "",
           "decisions export: jsonl, obp, dsjson or sqlite; default: as the file's suffix says");
@@ -137,7 +144,22 @@ std::vector<std::string> Targets(int argc, char** argv) {
 // The words after `evaluate`, which has flags of its own; nothing where it is not the verb.
 std::optional<std::vector<std::string>> EvaluateWords(int argc, char** argv) {
   if (argc < 2 || std::string_view(argv[1]) != "evaluate") return std::nullopt;
+  if (argc > 2 && std::string_view(argv[2]) == "split") return std::nullopt;  // a server's verb
   return std::vector<std::string>(argv + 2, argv + argc);
+}
+
+absl::Status ReadSplitFlags(SplitOptions& options) {
+  const int decisions = absl::GetFlag(FLAGS_decisions);
+  if (decisions < 1) return InvalidArgument("--decisions must be at least 1, got ", decisions);
+  options.decisions = static_cast<std::size_t>(decisions);
+  options.horizon = absl::GetFlag(FLAGS_horizon);
+  if (options.horizon <= absl::ZeroDuration()) return InvalidArgument("--horizon must be above 0");
+  options.unreported = absl::GetFlag(FLAGS_unreported);
+  options.confidence = absl::GetFlag(FLAGS_confidence);
+  if (!(options.confidence > 0 && options.confidence < 1)) {
+    return InvalidArgument("--confidence must be in (0, 1), got ", options.confidence);
+  }
+  return absl::OkStatus();
 }
 
 int Main(int argc, char** argv) {
@@ -154,6 +176,11 @@ int Main(int argc, char** argv) {
   line.from = absl::GetFlag(FLAGS_from);
   line.to = absl::GetFlag(FLAGS_to);
   line.users = absl::GetFlag(FLAGS_users);
+  line.alias = absl::GetFlag(FLAGS_alias);
+  if (const absl::Status form = ReadSplitFlags(line.split); !form.ok()) {
+    std::fprintf(stderr, "bandana-ctl: %s\n", std::string(form.message()).c_str());
+    return kExitUsage;
+  }
   if (IsOffline(line.words)) return Offline(line);
   std::string target = absl::GetFlag(FLAGS_target);
   if (target.empty() && line.words == kHealth) target = kHealthTarget;
@@ -178,11 +205,10 @@ int Main(int argc, char** argv) {
     line.others.push_back(others.emplace_back(*std::move(other)).get());
   }
   CommandOutput output;
-  if (const absl::Status status = RunCommand(**client, line, output); !status.ok()) {
-    return Fail(status);
-  }
+  const absl::Status status = RunCommand(**client, line, output);
+  if (!status.ok() && output.text.empty()) return Fail(status);
   if (const absl::Status shown = Show(output); !shown.ok()) return Fail(shown);
-  return 0;
+  return status.ok() ? 0 : Fail(status);
 }
 
 }  // namespace

@@ -50,17 +50,29 @@ struct Policies {
   std::vector<JudgedPair> pairs;
 };
 
+// In the order of the flags; a configuration first as it is, then with each epsilon.
 absl::StatusOr<Policies> MakePolicies(const EvaluateOptions& options) {
   Policies policies;
+  PolicyOptions made{.seed = options.seed, .unreported = options.unreported.value_or(0)};
+  const auto add = [&](const std::string& name, std::optional<double> epsilon) -> absl::Status {
+    made.epsilon = epsilon;
+    BANDANA_ASSIGN_OR_RETURN(policies.made.emplace_back(), MakePolicy(name, made));
+    return absl::OkStatus();
+  };
   for (const std::string& name : options.policies) {
     policies.pairs.push_back({policies.made.size()});
-    BANDANA_ASSIGN_OR_RETURN(policies.made.emplace_back(), MakePolicy(name));
+    BANDANA_RETURN_IF_ERROR(add(name, std::nullopt));
+    if (!IsConfigPolicy(name)) continue;
+    for (const double epsilon : options.epsilons) {
+      policies.pairs.push_back({policies.made.size()});
+      BANDANA_RETURN_IF_ERROR(add(name, epsilon));
+    }
   }
   if (options.against.empty()) return policies;
   for (JudgedPair& pair : policies.pairs) {
     pair.against = static_cast<std::int64_t>(policies.made.size());
   }
-  BANDANA_ASSIGN_OR_RETURN(policies.made.emplace_back(), MakePolicy(options.against));
+  BANDANA_RETURN_IF_ERROR(add(options.against, std::nullopt));
   return policies;
 }
 
@@ -80,8 +92,8 @@ struct Counts {
 
 // Sees what the log is, and how many decisions count: one round, two where decisions are left out
 // for others' sake.
-absl::StatusOr<Counts> LookAtLog(LogFiles& source, Survey& survey, const EvaluateNote& note,
-                                 Evaluation& out) {
+absl::StatusOr<Counts> LookAtLog(const EvaluateOptions& options, LogFiles& source, Survey& survey,
+                                 const EvaluateNote& note, Evaluation& out) {
   Notes notes(note);
   Counts counts;
   BANDANA_RETURN_IF_ERROR(ForEach(
@@ -104,6 +116,10 @@ absl::StatusOr<Counts> LookAtLog(LogFiles& source, Survey& survey, const Evaluat
   out.error = std::string(survey.EndLook().message());
   if (!out.error.empty()) return counts;
   out.reward = survey.reward();
+  if (!options.epsilons.empty() && out.reward != "raw") {
+    out.error = "--epsilon: the rewards are released already, and are never randomized again";
+    return counts;
+  }
   out.epsilon = survey.epsilon();
   if (survey.must_count()) {
     counts = {};
@@ -144,7 +160,7 @@ absl::StatusOr<Evaluation> Evaluate(const EvaluateOptions& options, const Evalua
   LogFiles source(options.logs);
   Survey survey({.unreported = options.unreported, .clipped = options.clipped});
   Evaluation out;
-  BANDANA_ASSIGN_OR_RETURN(const Counts counts, LookAtLog(source, survey, note, out));
+  BANDANA_ASSIGN_OR_RETURN(const Counts counts, LookAtLog(options, source, survey, note, out));
   if (!out.error.empty()) return out;
   if (counts.decisions == 0) {
     out.error = "the log has no decision that counts";
@@ -157,7 +173,7 @@ absl::StatusOr<Evaluation> Evaluate(const EvaluateOptions& options, const Evalua
   judging.used = counts.decisions;
   judging.lists = options.lists;
   judging.alpha =
-      (1 - options.confidence) / (options.each ? 1 : static_cast<double>(options.policies.size()));
+      (1 - options.confidence) / (options.each ? 1 : static_cast<double>(policies.pairs.size()));
   Judge judge(judging, std::move(policies.made), policies.pairs);
   survey.StartAgain();
   BANDANA_RETURN_IF_ERROR(ForEach(

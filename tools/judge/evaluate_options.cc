@@ -1,5 +1,6 @@
 #include "tools/judge/evaluate_options.h"
 
+#include <limits>
 #include <string_view>
 
 #include "common/base/exact_number.h"
@@ -45,6 +46,24 @@ absl::Status ReadNumberFlag(std::string_view flag, std::string_view value, Evalu
   return absl::OkStatus();
 }
 
+absl::Status ReadEpsilons(std::string_view value, EvaluateOptions& options) {
+  std::string_view rest = value;
+  while (!rest.empty()) {
+    const std::optional<double> epsilon = ReadExactNumber(TakeField(rest, ','));
+    if (!epsilon || !(*epsilon > 0))
+      return Takes("epsilon", "numbers above 0, parted by commas", value);
+    options.epsilons.push_back(*epsilon);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadSeed(std::string_view value, EvaluateOptions& options) {
+  const auto seed = ReadWholeNumber(value, std::numeric_limits<std::uint64_t>::max());
+  if (!seed) return Takes("seed", "a whole number", value);
+  options.seed = *seed;
+  return absl::OkStatus();
+}
+
 template <typename T>
 absl::Status ReadChoice(std::string_view flag, std::string_view value, std::string_view first,
                         T first_value, std::string_view second, T second_value, T& out) {
@@ -69,6 +88,10 @@ absl::Status ReadFlag(std::string_view flag, std::string_view value, EvaluateOpt
     options.json = value;
   } else if (flag == "estimator") {
     return ReadEstimators(value, options);
+  } else if (flag == "epsilon") {
+    return ReadEpsilons(value, options);
+  } else if (flag == "seed") {
+    return ReadSeed(value, options);
   } else if (flag == "interval") {
     return ReadChoice(flag, value, "anytime", IntervalKind::kAnytime, "large_sample",
                       IntervalKind::kLargeSample, options.interval);
@@ -114,8 +137,13 @@ absl::StatusOr<EvaluateOptions> ParseEvaluateOptions(std::span<const std::string
   }
   if (options.logs.empty()) return InvalidArgument("evaluate needs --log FILE");
   if (options.policies.empty()) return InvalidArgument("evaluate needs --policy POLICY");
+  bool configs = false;
   for (const std::string& policy : options.policies) {
     BANDANA_RETURN_IF_ERROR(CheckPolicyName(policy));
+    configs = configs || IsConfigPolicy(policy);
+  }
+  if (!options.epsilons.empty() && !configs) {
+    return InvalidArgument("--epsilon is for policies config:FILE");
   }
   if (!options.against.empty()) BANDANA_RETURN_IF_ERROR(CheckPolicyName(options.against));
   return options;
@@ -128,7 +156,9 @@ std::string EvaluateHelp() {
          "or "
          "the folder of\n                       a log whose server has stopped\n"
          "  --policy POLICY...   uniform, logging, greedy, first, constant:ARM, table:FILE, "
-         "scores:FILE\n"
+         "scores:FILE,\n                       config:FILE (learns from the log while it is "
+         "judged)\n"
+         "  --epsilon 1,2,5      config:FILE also with rewards randomized so; --seed 1\n"
          "  --against POLICY     rows are differences to this one\n"
          "  --estimator dr       ips, snips, dm, dr, parted by commas\n"
          "  --interval anytime   or large_sample\n"

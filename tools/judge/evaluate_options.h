@@ -21,6 +21,8 @@ struct EvaluateOptions {
   double confidence = 0.95;
   ListWeights lists = ListWeights::kPrefix;
   std::optional<double> unreported;
+  std::vector<double> epsilons;  // of configurations, which then also learn from noisy rewards
+  std::uint64_t seed = 1;        // of that noise
   bool each = false;
   bool clipped = false;
   std::string plot;  // an SVG; empty: none

@@ -7,6 +7,7 @@
 #include "common/base/text.h"
 #include "common/judging/probability_files.h"
 #include "common/judging/simple_policies.h"
+#include "tools/replay/config_policy.h"
 
 namespace bandana {
 namespace {
@@ -21,15 +22,18 @@ absl::Status CheckPolicyName(const std::string& name) {
   }
   std::string_view rest = name;
   const std::string_view kind = TakeField(rest, ':');
-  for (const std::string_view known : {"constant", "table", "scores"}) {
+  for (const std::string_view known : {"constant", "table", "scores", "config"}) {
     if (kind == known && !rest.empty()) return absl::OkStatus();
   }
   return InvalidArgument("policy ", name,
-                         ": must be uniform, logging, greedy, first, constant:ARM, table:FILE or "
-                         "scores:FILE");
+                         ": must be uniform, logging, greedy, first, constant:ARM, table:FILE, "
+                         "scores:FILE or config:FILE");
 }
 
-absl::StatusOr<std::unique_ptr<JudgedPolicy>> MakePolicy(const std::string& name) {
+bool IsConfigPolicy(const std::string& name) { return name.starts_with("config:"); }
+
+absl::StatusOr<std::unique_ptr<JudgedPolicy>> MakePolicy(const std::string& name,
+                                                         const PolicyOptions& options) {
   BANDANA_RETURN_IF_ERROR(CheckPolicyName(name));
   if (name == "uniform") return MakeUniformPolicy();
   if (name == "logging") return MakeLoggingPolicy();
@@ -38,6 +42,14 @@ absl::StatusOr<std::unique_ptr<JudgedPolicy>> MakePolicy(const std::string& name
   std::string_view rest = name;
   const std::string_view kind = TakeField(rest, ':');
   if (kind == "constant") return MakeConstantPolicy(rest);
+  if (kind == "config") {
+    const std::string noisy =
+        options.epsilon ? absl::StrCat(name, ", epsilon ", *options.epsilon) : name;
+    return MakeConfigPolicy(noisy, {.file = std::string(rest),
+                                    .epsilon = options.epsilon,
+                                    .seed = options.seed,
+                                    .unreported = options.unreported});
+  }
   auto text = ReadTextFile(std::string(rest), kTableBytesMax);
   BANDANA_RETURN_IF_ERROR(Annotate(text.status(), name));
   return kind == "table" ? ReadTablePolicy(name, *text) : ReadScoresPolicy(name, *text);

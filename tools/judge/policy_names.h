@@ -1,7 +1,9 @@
 // Policies by the names that people give them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -9,11 +11,21 @@
 
 namespace bandana {
 
-// uniform, logging, greedy, first, constant:ARM, table:FILE or scores:FILE. Errors:
+// uniform, logging, greedy, first, constant:ARM, table:FILE, scores:FILE or config:FILE. Errors:
 // INVALID_ARGUMENT another name.
 absl::Status CheckPolicyName(const std::string& name);
 
-// Errors: as above; INVALID_ARGUMENT a file that is no table; NOT_FOUND, UNAVAILABLE its file.
-absl::StatusOr<std::unique_ptr<JudgedPolicy>> MakePolicy(const std::string& name);
+// config:FILE
+bool IsConfigPolicy(const std::string& name);
+
+struct PolicyOptions {
+  std::optional<double> epsilon;  // of config:FILE
+  std::uint64_t seed = 1;
+  double unreported = 0;
+};
+// Errors: as above; INVALID_ARGUMENT a file that is no table or configuration; NOT_FOUND,
+// UNAVAILABLE its file.
+absl::StatusOr<std::unique_ptr<JudgedPolicy>> MakePolicy(const std::string& name,
+                                                         const PolicyOptions& options);
 
 }  // namespace bandana

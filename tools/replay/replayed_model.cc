@@ -1,0 +1,332 @@
+#include "tools/replay/replayed_model.h"
+
+#include <google/protobuf/text_format.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+#include <variant>
+
+#include "common/bandits/joint/posterior_draws.h"
+#include "common/base/file.h"
+#include "common/base/limits.h"
+#include "common/base/sha256.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
+#include "common/design/family.h"
+#include "common/design/files/arms_tsv.h"
+#include "common/design/planner/served_config.h"
+#include "common/design/user_nodes.h"
+#include "common/mechanisms/feature_ball.h"
+#include "common/model/entries/records.h"
+#include "common/promise/mechanism.h"
+#include "common/promise/mode.h"
+#include "common/promise/reward_reports.h"
+#include "common/random/real_samplers.h"
+#include "common/ranking/policies/selection_rules.h"
+
+namespace bandana {
+namespace {
+
+constexpr double kReleasedError = 1e-9;  // of the width of released values
+
+absl::StatusOr<KeyedStream> NoiseOf(const ReplayOptions& options) {
+  const Sha256Digest digest =
+      Sha256Of(absl::StrCat("bandana replay 1 ", options.seed, " ", options.epsilon.value_or(0)));
+  KeyedStream::PublicSeed seed{};
+  std::memcpy(seed.data(), digest.data(), seed.size());
+  return KeyedStream::FromPublicSeed(seed);
+}
+
+absl::StatusOr<v1::ModelConfig> ReadConfig(const ReplayOptions& options) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(options.file, kConfigFileBytesMax));
+  v1::ModelConfig config;
+  if (!google::protobuf::TextFormat::ParseFromString(text, &config)) {
+    return InvalidArgument("is not a textproto of ModelConfig");
+  }
+  // A decision is learnt from at once, and nothing is logged.
+  config.clear_decision_log();
+  config.mutable_reporting()->set_one_per_decision(true);
+  if (options.epsilon) {
+    if (config.has_privacy()) {
+      return InvalidArgument(
+          "privacy: must not be set for --epsilon, which says what it would cost");
+    }
+    config.set_mode(v1::LOCAL_REWARD);
+    config.mutable_privacy()->set_epsilon(*options.epsilon);
+    config.mutable_privacy()->set_mechanism(v1::REWARD_RANDOMIZER);
+  }
+  return config;
+}
+
+// Takes the models that may have a policy, whose events are single rewards in the whole range.
+absl::Status CheckKind(const ModelSpec& spec) {
+  const std::string_view no_policy = ModeOf(spec.public_spec.mode).no_policy;
+  if (!no_policy.empty()) return InvalidArgument("mode: a policy ", ToAbsl(no_policy));
+  const Family::Scope scope = FamilyOf(spec).scope();
+  if (!scope.own_choice.empty()) {
+    return InvalidArgument(ToAbsl(scope.plural), " have no propensities that a log could judge");
+  }
+  if (spec.half_life > absl::ZeroDuration()) return InvalidArgument("half_life: must not be set");
+  if (spec.policy != nullptr && spec.policy->favours_cold()) {
+    return InvalidArgument("effects.cold_arms: must not be set");
+  }
+  if (UserNodesOf(spec).known() == UserNodes::Known::kPut) {
+    return InvalidArgument("couplings by a graph need users by name, which a log does not have");
+  }
+  const RewardReports* const rewards = spec.public_spec.made->rewards();
+  const bool narrow =
+      rewards != nullptr && rewards->WindowFor(0, 1, spec.reward_stddev).has_value();
+  if (narrow || (spec.config.has_privacy() && rewards == nullptr)) {
+    return InvalidArgument(
+        "privacy.mechanism: must be REWARD_RANDOMIZER: no other learns from rewards as they are "
+        "logged");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ModelSpec> ReadSpec(const ReplayOptions& options) {
+  BANDANA_ASSIGN_OR_RETURN(const v1::ModelConfig config, ReadConfig(options));
+  std::vector<ConfigError> errors;
+  const std::string folder = std::filesystem::path(options.file).parent_path().string();
+  std::optional<ModelSpec> spec = ParseServedModel(config, folder, /*allow_files=*/true, errors);
+  if (!spec) {
+    std::string mistakes;
+    for (const ConfigError& error : errors) {
+      absl::StrAppend(&mistakes, mistakes.empty() ? "" : "; ", error.field, ": ", error.message);
+    }
+    return absl::InvalidArgumentError(mistakes);
+  }
+  BANDANA_RETURN_IF_ERROR(CheckKind(*spec));
+  return *std::move(spec);
+}
+
+const SelectionRule& RuleOf(const ModelSpec& spec) {
+  static const auto& ucb = *new std::shared_ptr<const SelectionRule>(MakeUcbRule());
+  return spec.policy == nullptr ? *ucb : *spec.policy;
+}
+
+// Ids only have to differ.
+DecisionId IdOf(std::uint64_t number) {
+  DecisionId id{};
+  std::memcpy(id.data(), &number, sizeof number);
+  return id;
+}
+
+}  // namespace
+
+ReplayedModel::ReplayedModel(std::unique_ptr<ModelCore> core, const ReplayOptions& options,
+                             KeyedStream noise)
+    : core_(std::move(core)),
+      options_(options),
+      noise_(std::move(noise)),
+      reader_(MakeOutcomeReader(core_->spec())) {}
+
+absl::StatusOr<std::unique_ptr<ReplayedModel>> ReplayedModel::Create(const ReplayOptions& options) {
+  BANDANA_ASSIGN_OR_RETURN(ModelSpec spec, ReadSpec(options));
+  const std::string arms_file = spec.arms_file;
+  BANDANA_ASSIGN_OR_RETURN(std::unique_ptr<ModelCore> core,
+                           ModelCore::Create(std::move(spec), InstanceId{}, nullptr));
+  BANDANA_ASSIGN_OR_RETURN(KeyedStream noise, NoiseOf(options));
+  std::unique_ptr<ReplayedModel> model(
+      new ReplayedModel(std::move(core), options, std::move(noise)));
+  if (!arms_file.empty()) BANDANA_RETURN_IF_ERROR(model->ReadCatalogue(arms_file));
+  ModelCore& made = *model->core_;
+  BANDANA_ASSIGN_OR_RETURN(std::optional<std::string> opening,
+                           made.path().Opening(made.spec(), made.state()));
+  if (opening) BANDANA_RETURN_IF_ERROR(made.Append(*std::move(opening)));
+  return model;
+}
+
+absl::Status ReplayedModel::ReadCatalogue(const std::string& path) {
+  BANDANA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kAdminStreamBytesMax));
+  const PublicSpec& rules = spec().public_spec;
+  auto arms = ParseArmsTsv(text, rules.dimension, kArmsMaxMax);
+  BANDANA_RETURN_IF_ERROR(Annotate(arms.status(), path));
+  for (TsvArm& arm : *arms) {
+    CatalogueArm& kept = catalogue_[arm.id];
+    kept.features = std::move(arm.features);
+    ClipToBall(kept.features, rules.feature_l2_max);
+    if (!spec().effects) continue;
+    kept.keys.push_back(ArmKey(arm.id));
+    for (const std::string& group : spec().effects->arm_groups) {
+      const auto value = arm.groups.find(group);
+      kept.keys.push_back(value == arm.groups.end() ? kAbsent : GroupKey(group, value->second));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<EffectKey> ReplayedModel::KeysOfUser(const std::string& user) const {
+  if (!spec().effects) return {};
+  // The groups of a pseudonym are not known.
+  std::vector<EffectKey> keys(1 + spec().effects->user_groups.size(), kAbsent);
+  if (!user.empty()) keys[0] = UserKey(user);
+  return keys;
+}
+
+absl::StatusOr<int> ReplayedModel::NodeOf(const std::string& user) const {
+  const UserNodes& nodes = UserNodesOf(spec());
+  if (nodes.known() == UserNodes::Known::kSeen && user.empty()) {
+    return FailedPrecondition("user: the log has no users; export it with --users");
+  }
+  return nodes.Resolve(spec(), user,
+                       [&](std::string_view name) { return core_->users().Find(name); });
+}
+
+absl::Status ReplayedModel::FindKeys(const LoggedSlot& slot) {
+  keys_.clear();
+  if (!spec().effects) return absl::OkStatus();
+  const std::size_t parts = 1 + spec().effects->arm_groups.size();
+  for (std::size_t arm = 0; arm < slot.arms(); ++arm) {
+    const auto known = slot.ids.empty() ? catalogue_.end() : catalogue_.find(slot.ids[arm]);
+    if (known != catalogue_.end()) {
+      keys_.insert(keys_.end(), known->second.keys.begin(), known->second.keys.end());
+      continue;
+    }
+    keys_.resize(keys_.size() + parts, kAbsent);
+    EffectKey& own = keys_[keys_.size() - parts];
+    if (!slot.ids.empty()) own = ArmKey(slot.ids[arm]);
+    if (!slot.names.empty()) own = NamedArmKey(slot.names[arm]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReplayedModel::FindArms(const LoggedSlot& slot) {
+  const auto d = static_cast<std::size_t>(spec().public_spec.dimension);
+  const std::size_t n = slot.arms();
+  arms_.resize(n);
+  if (!slot.x.empty() && slot.x.size() != n * d) {
+    return FailedPrecondition("x: has ", slot.x.size() / n, " features per arm, the configuration ",
+                              d);
+  }
+  for (std::size_t arm = 0; arm < n; ++arm) {
+    if (!slot.x.empty()) {
+      arms_[arm] = slot.x.data() + arm * d;
+      continue;
+    }
+    const auto known = slot.ids.empty() ? catalogue_.end() : catalogue_.find(slot.ids[arm]);
+    if (known == catalogue_.end()) {
+      return FailedPrecondition(
+          "x: the line has no features of its arms (logged with `contexts`), and the "
+          "configuration's arms_file does not have them all");
+    }
+    arms_[arm] = known->second.features.data();
+  }
+  return FindKeys(slot);
+}
+
+absl::Status ReplayedModel::Law(const LoggedDecision& decision, const LoggedSlot& slot,
+                                const std::vector<std::uint8_t>& taken, std::vector<double>& law) {
+  if (!slot.ids.empty() || !slot.names.empty() || !slot.x.empty()) {
+    BANDANA_RETURN_IF_ERROR(FindArms(slot));
+  } else {
+    return FailedPrecondition("arms: the line names no arms");
+  }
+  if (core_->stale()) BANDANA_RETURN_IF_ERROR(core_->Refresh());
+  const std::vector<EffectKey> user = KeysOfUser(decision.user);
+  BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(decision.user));
+  const Whom whom{.node = node, .keys = user};
+  const std::shared_ptr<const ServedPosterior> posterior = core_->Served();
+  const ArmsOnOffer arms{.features = arms_, .keys = keys_};
+  posterior->Score(whom, arms, scratch_, scores_);
+  const SelectionRule& rule = RuleOf(spec());
+  draws_.clear();
+  if (rule.draws() > 0) {
+    RealSampler sampler(noise_);
+    BANDANA_RETURN_IF_ERROR(
+        DrawRewards(*posterior, whom, arms, rule.draws(), sampler, scratch_, draws_));
+  }
+  left_.clear();
+  for (int arm = 0; arm < static_cast<int>(arms_.size()); ++arm) {
+    if (taken.empty() || taken[static_cast<std::size_t>(arm)] == 0) left_.push_back(arm);
+  }
+  rule.Law({.means = scores_.means, .scores = scores_.scores, .draws = draws_}, left_, law_);
+  law.assign(arms_.size(), 0);
+  for (std::size_t i = 0; i < left_.size(); ++i) {
+    law[static_cast<std::size_t>(left_[i])] = law_[i];
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::uint32_t> ReplayedModel::OutputOf(double released) {
+  const RewardReports& rewards = *spec().public_spec.made->rewards();
+  if (output_values_.empty()) {
+    for (std::uint32_t output = 0; output < rewards.outputs(); ++output) {
+      const auto read = rewards.Read({.output = output}, spec().reward_stddev);
+      const auto* event = std::get_if<RewardEvent>(&read);
+      if (event == nullptr) return Internal("the randomizer does not read its own output");
+      output_values_.push_back(event->value);
+    }
+  }
+  const double width = output_values_.back() - output_values_.front();
+  for (std::uint32_t output = 0; output < output_values_.size(); ++output) {
+    if (std::abs(output_values_[output] - released) <= kReleasedError * std::abs(width)) {
+      return output;
+    }
+  }
+  return FailedPrecondition(
+      "released: the configuration's randomizer does not give the log's values; it needs the log's "
+      "epsilon and reward range");
+}
+
+absl::StatusOr<ReportedReward> ReplayedModel::ReportOf(const LoggedSlot& slot) {
+  const bool known = slot.state == RewardState::kKnown;
+  const RewardReports* const rewards = spec().public_spec.made->rewards();
+  if (slot.released && known) {
+    if (rewards == nullptr) {
+      return FailedPrecondition(
+          "released: a NON_PRIVATE configuration does not learn from released rewards");
+    }
+    BANDANA_ASSIGN_OR_RETURN(const std::uint32_t output, OutputOf(slot.reward));
+    return ReportedReward{.output = output};
+  }
+  const double raw = known ? slot.reward : options_.unreported;
+  if (rewards == nullptr) return ReportedReward{.reward = raw};
+  BANDANA_ASSIGN_OR_RETURN(
+      const PerturbedReward drawn,
+      rewards->Draw(
+          rewards->Clip(RawReward(raw), spec().public_spec.default_reward(), std::nullopt),
+          noise_));
+  return ReportedReward{.output = drawn.output()};
+}
+
+absl::Status ReplayedModel::Learn(const LoggedDecision& decision) {
+  for (const LoggedSlot& slot : decision.slots) {
+    BANDANA_RETURN_IF_ERROR(FindArms(slot));
+    BANDANA_ASSIGN_OR_RETURN(const ReportedReward report, ReportOf(slot));
+    const auto read = reader_->Read(report);
+    const auto* event = std::get_if<ReadReward>(&read);
+    if (event == nullptr) {
+      return FailedPrecondition("reward: the model refuses it: ",
+                                v1::RejectReason_Name(std::get<v1::RejectReason>(read)));
+    }
+    std::vector<EffectKey> keys = KeysOfUser(decision.user);
+    if (spec().effects) {
+      const std::size_t parts = keys_.size() / arms_.size();
+      const auto first = keys_.begin() + static_cast<std::ptrdiff_t>(slot.chosen * parts);
+      keys.insert(keys.end(), first, first + static_cast<std::ptrdiff_t>(parts));
+    }
+    BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(decision.user));
+    const UserNodes::Address address = UserNodesOf(spec()).AddressOf(node, decision.user);
+    const auto d = static_cast<std::size_t>(spec().public_spec.dimension);
+    OutcomeRecord record;
+    record.event.id = IdOf(++number_);
+    record.event.epoch = core_->state().epoch;
+    record.event.time = decision.time;
+    record.event.node = address.node;
+    record.event.user = address.user;
+    record.event.features = PackedDoubles(std::span(arms_[slot.chosen], d));
+    record.event.keys = PackedKeys(keys);
+    record.received = decision.time;
+    record.deadline = absl::InfiniteFuture();
+    std::vector<double> scaled;
+    WriteOutcome(spec(), event->event, slot.chosen_p, record, scaled);
+    BANDANA_RETURN_IF_ERROR(core_->Append(Encode(record)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace bandana
