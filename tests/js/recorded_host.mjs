@@ -1,5 +1,6 @@
 // The host of the JavaScript SDK under a clock, a network and a store of our own, written down as a path of docs/wire_sdk.md for the judge:
 // recorded_host.mjs PACKAGE VECTORS MUTANT SEED. Mutants are hosts that break a duty.
+import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 
@@ -9,7 +10,7 @@ const module = new WebAssembly.Module(fs.readFileSync(path.join(pkg, "bandana.wa
 const TABLES = ["store", "policies", "ledger", "reports", "streams", "steps", "drawn", "kept"];
 const KEYS = [1, 1, 1, 1, 1, 2, 1, 2];
 const TOLD = { 1: "started", 2: "connected", 3: "selected", 6: "queued" };
-const [STORE, LEDGER, REPORTS, DRAWN] = [0, 2, 3, 6];
+const [STORE, LEDGER, REPORTS, DRAWN, KEPT] = [0, 2, 3, 6, 7];
 const POSITION = 4; // column of the store
 const ARMS = [[1, 0], [0, 1]];
 const ROUNDS = 120;
@@ -80,7 +81,8 @@ const store = {
   keepMark: (mark) => (store.mark = mark),
   // Of a transaction the order of draws is that of leaving times, which a host does not hear.
   commit: (changes) => {
-    const kept = mutant === "loses-debits" ? changes.filter(({ table }) => table !== LEDGER)
+    const isDigest = ({ table, cells }) => table === KEPT && Buffer.from(cells[1].value).toString().startsWith("adopted ");
+    const kept = mutant === "loses-digests" ? changes.filter((change) => !isDigest(change)) : mutant === "loses-debits" ? changes.filter(({ table }) => table !== LEDGER)
       : mutant === "loses-draws" && changes.some(({ table }) => table === DRAWN) ? [] : changes;
     const due = ({ table, erased, cells }) => (table === REPORTS && !erased ? Number(cells[5].value) : -1);
     for (const change of [...kept].sort((a, b) => due(a) - due(b))) {
@@ -142,10 +144,26 @@ if (mutant === "wakes-at-reactions") {
   };
 }
 
+if (mutant === "adopts-at-the-click") {
+  const { report } = Device.prototype;
+  Device.prototype.report = function (...given) {
+    const answer = answers.pop();
+    if (answer) this.adopt(client, "ann", answer).catch(() => {});
+    return report.apply(this, given);
+  };
+}
+if (mutant === "adopts-anything") {
+  const { adopt } = Device.prototype;
+  Device.prototype.adopt = function (of, user, answer) {
+    return adopt.call(this, of, user, { ...answer, user, model: "fake", policyHash: HASH.toString("base64") });
+  };
+}
+
 // --- the server
 
 const recorded = JSON.parse(fs.readFileSync(path.join(vectors, "paths.1.json"))).paths[0];
 const policyText = recorded.policy_text;
+const HASH = createHash("sha256").update(policyText).digest();
 const MODEL = recorded.steps.find(({ do: does, response }) => does === "answer" && response).response;
 const varint = (n) => (n < 128 ? [n] : [(n % 128) + 128, ...varint(Math.floor(n / 128))]);
 const block = (field, bytes) => [...varint(field * 8 + 2), ...varint(bytes.length), ...bytes];
@@ -195,6 +213,23 @@ let device;
 let client;
 let selections = [];
 let copy; // of the rows, to be put back
+let answers = []; // of a backend, which the page has
+// As often as not it is an answer that was not made for this page, or not now.
+function backendAnswer() {
+  const { user = "ann", model = "fake", hash = HASH, hours = 0 } = [{}, {}, {}, {}, { user: "bob" }, { model: "other" }, { hash: Buffer.alloc(32) },
+    { hours: 2 }, { hours: -2000 }][chance(9)];
+  const halves = [0.5];
+  const selection = { positions: [0], scores: halves, means: halves, widths: halves, propensities: halves, token: btoa(`backend ${++tokens}`) };
+  return { user, model, policyHash: hash.toString("base64"), decidedMs: wallMs() + hours * 3_600_000, selection };
+}
+async function adopt(answer) {
+  const { user, model, policyHash, decidedMs, selection } = answer;
+  const written = { user, model, policy_hash: hex(Buffer.from(policyHash, "base64")), decided_ms: decidedMs, token: hex(Buffer.from(selection.token, "base64")) };
+  const adopted = await step({ do: "adopt", user: "ann", answer: written }, () => device.adopt(client, "ann", answer));
+  await answerAll();
+  await adopted().then(({ handle }) => selections.push(handle), () => {});
+}
+
 async function open(what) {
   device = new Device(module, store, (url) => ({ url }));
   asked.clear();
@@ -229,7 +264,7 @@ async function advance(ms) {
 
 await open({ do: "start" });
 for (let round = 0; round < ROUNDS; ++round) {
-  const act = chance(20);
+  const act = chance(24);
   if (act < 6) {
     const selected = await step({ do: "select", user: "ann" }, () => device.select(client, "select", "ann", ARMS));
     await answerAll();
@@ -245,6 +280,10 @@ for (let round = 0; round < ROUNDS; ++round) {
     const older = chance(3) === 0 && copy !== undefined && positionOf(copy) !== positionOf(durable);
     await open({ do: "crash and start", ...(older ? { rows: olderRows() } : {}) });
     if (older) selections = [];
+  } else if (act > 19) {
+    if (chance(5) === 0) await advance(3_700_000);
+    if (answers.length === 0 || chance(3) > 0) answers.push(backendAnswer());
+    await adopt(answers[chance(answers.length)]);
   } else {
     await advance(chance(6000));
   }
@@ -260,5 +299,5 @@ function olderRows() {
   return [...durable.values()].map(({ table, cells }) => [TABLES[table], cells.map(text)]);
 }
 await advance(60_000);
-console.log(JSON.stringify({ name: `${mutant} ${seed}`, policy_text: policyText, leave: "when_due", events_per_user_max: 0, epsilon_max: bitsOf(2),
+console.log(JSON.stringify({ name: `${mutant} ${seed}`, policy_text: policyText, model: "fake", leave: "when_due", events_per_user_max: 0, epsilon_max: bitsOf(2),
   reports_per_delivery_max: 32, rows: [], steps }));

@@ -23,7 +23,10 @@ MUTANTS = {
     "frozen-clock": {19},
     "loses-debits": {16},
     "loses-draws": {28},
-    "forgets-the-mark": {26, 37},
+    "forgets-the-mark": {26, 37, 46},
+    "adopts-at-the-click": {43},
+    "loses-digests": {44},
+    "adopts-anything": {45},
 }
 SEEDS_OF_MUTANTS = 5
 
@@ -43,7 +46,7 @@ class RecordedTest(unittest.TestCase):
             done.update(step["do"] for step in path["steps"])
             done.update(["put back"] * sum("rows" in step for step in path["steps"]))
         print(dict(done))
-        for event in ("report", "wake", "crash and start", "put back"):
+        for event in ("report", "adopt", "wake", "crash and start", "put back"):
             self.assertGreater(done[event], 0, event)
 
     def test_every_mutant_is_found(self):

@@ -6,13 +6,14 @@ A file has a path per line, or is paths.N.json. Rules that no hook call shows ar
 import json
 import sys
 
+import adoption
 import path as paths
 import wire
 from path import OPEN, OUTBOUND
 
 ENDING = {"INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "FAILED_PRECONDITION", "OUT_OF_RANGE", "UNIMPLEMENTED"}
 REACTIONS = {"report"}
-QUIET = {"report", "select", "select slots", "select deferred", "activate", "lose"}
+QUIET = {"report", "select", "select slots", "select deferred", "activate", "adopt", "lose"}
 
 
 class Judge:
@@ -31,6 +32,7 @@ class Judge:
         self.due_of = {}          # number -> leaving time, as it was at the decision
         self.jumped = False       # the wall clock was set
         self.offset = None
+        self.adoption = adoption.Adoption(path, self.breaks)
         self.step = 0
         self.begin_process()
 
@@ -90,6 +92,7 @@ class Judge:
                 self.rows = paths.Rows(step["rows"])
             self.rows.fall()
             self.begin_process()
+        self.adoption.begin(step, self.now)
         if do == "answer commit":
             self.commit(step["stands"])
         if do == "answer" and step["call"] in self.calls:
@@ -156,6 +159,8 @@ class Judge:
     def on_erase(self, step, at, table, key):
         if table == "reports":
             self.erase_report(step, int(key[0][1:]))
+        if table == "kept":
+            self.adoption.erased(self.rows.durable.get((table, tuple(key))), self.now)
         self.rows.erase(table, key)
 
     def erase_report(self, step, number):
@@ -214,6 +219,8 @@ class Judge:
             self.breaks(14, "a number that was there before, or a smaller one")
         if step["do"] != "activate" and row.number >> 32 != max(paths.cell(c[2]) for c in self.rows.of("store")):
             self.breaks(14, "a number of another run")
+        if step["do"] in REACTIONS:
+            self.breaks(43, "a decision was opened by a reaction")
         self.number_max = max(self.number_max, row.number)
         if row.reacted or row.step() != self.agreed.step(None, row.window):
             self.breaks(16, "a row that does not hold the default")
@@ -306,6 +313,7 @@ class Judge:
                 self.breaks(17, "more than one debit of a decision")
             elif debits < leaving:
                 self.breaks(17, "slots of a decision have leaving times of their own")
+        self.adoption.committing([row for row in opened if row.state == OPEN], self.rows.written("kept"), self.agreed, self.now)
         if self.events_max:
             for user in {paths.cell(c[2]) for _, c in self.rows.written("ledger") if c}:
                 if self.debits(user)[1] + self.lost() > self.events_max:
@@ -335,6 +343,7 @@ class Judge:
                 report = self.rows.open.get(("reports", key))
                 self.drawn[int(key[0][1:])] = paths.report_row(report).report if report else b""
         self.made_durable += [cells for _, cells in self.rows.written("reports") if cells]
+        self.adoption.stands([paths.report_row(cells) for _, cells in self.rows.written("reports") if cells])
         self.rows.stand()
         self.debited_max = max(self.debited_max, sum(paths.cell(c[5]) for c in self.rows.of("ledger")) + self.lost())
         self.failed = False
@@ -407,7 +416,7 @@ class Judge:
             self.breaks(self.refused_by or 3, "connected to a policy that is refused")
         if what == "connected" and code == "OK" and len({paths.report_row(c).owner for c in self.rows.of("reports")}) > 1:
             self.breaks(7, "rows of a process that ended were not all taken over")
-        if what == "selected" and code == "OK" and self.agreed and self.agreed.windowed and step["do"] in ("answer", "select on device"):
+        if what == "selected" and code == "OK" and self.agreed and self.agreed.windowed and step["do"] in ("answer", "select on device", "adopt"):
             if not self.made_durable and rest[1] is not None and not self.is_deferred(step):
                 self.breaks(16, "the application got a decision that is not durable")
         if what == "queued" and code == "OK" and self.put_in_step and not self.made_durable:
