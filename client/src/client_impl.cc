@@ -117,6 +117,11 @@ absl::Status ClientImpl::Activate(const Selection& selection) {
   return Ask<absl::Status>([&](auto done) { core_->Activate(selection, std::move(done)); });
 }
 
+absl::StatusOr<Selection> ClientImpl::Adopt(std::string_view user, BackendAnswer answer) {
+  return Ask<absl::StatusOr<Selection>>(
+      [&](auto done) { core_->Adopt(user, std::move(answer), std::move(done)); });
+}
+
 absl::StatusOr<Selection> ClientImpl::SelectPoint(std::string_view user) {
   return Ask<absl::StatusOr<Selection>>(
       [&](auto done) { core_->SelectPoint(user, std::move(done)); });

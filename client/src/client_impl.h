@@ -43,6 +43,7 @@ class ClientImpl final : public Client {
   absl::StatusOr<Selection> SelectDeferred(std::string_view user, const Arms& arms,
                                            Ranks ranks) override;
   absl::Status Activate(const Selection& selection) override;
+  absl::StatusOr<Selection> Adopt(std::string_view user, BackendAnswer answer) override;
   absl::StatusOr<Selection> SelectPoint(std::string_view user) override;
   void SelectPointAsync(std::string_view user,
                         std::function<void(absl::StatusOr<Selection>)> done) override;

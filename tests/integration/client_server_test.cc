@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "bandana/client.h"
+#include "bandana/v1/recommender.grpc.pb.h"
+#include "common/base/status.h"
 #include "google/protobuf/text_format.h"
+#include "grpcpp/grpcpp.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -163,6 +166,68 @@ TEST_F(ClientServerTest, EachSlotIsAnEventAndADeferredDecisionFromItsActivationO
   EXPECT_EQ(client->Stats().reports_applied, 3);
   EXPECT_EQ(client->Spent("u")->events, 3);
   EXPECT_EQ(Stats("window").reports_applied(), 3);
+}
+
+absl::Status StatusOf(const grpc::Status& status) {
+  return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
+}
+
+// Asks the server as a backend does, and hands on what it was answered.
+absl::StatusOr<BackendAnswer> AskAsABackend(const std::string& target, const std::string& model) {
+  const auto stub =
+      v1::Recommender::NewStub(grpc::CreateChannel(target, grpc::InsecureChannelCredentials()));
+  v1::GetModelRequest of;
+  of.set_model(model);
+  v1::GetModelResponse found;
+  grpc::ClientContext getting;
+  BANDANA_RETURN_IF_ERROR(StatusOf(stub->GetModel(&getting, of, &found)));
+  v1::SelectRequest request;
+  request.set_model(model);
+  request.set_user("u");
+  request.set_top_k(2);
+  request.set_shown(1);
+  request.set_policy_hash(found.policy_hash());
+  for (const double value : kArms)
+    request.mutable_arms()->mutable_inline_arms()->add_features(value);
+  v1::SelectResponse response;
+  grpc::ClientContext selecting;
+  BANDANA_RETURN_IF_ERROR(StatusOf(stub->Select(&selecting, request, &response)));
+  BackendAnswer answer = {.user = "u",
+                          .model = model,
+                          .policy_hash = request.policy_hash(),
+                          .decided = absl::Now(),
+                          .shown = 1,
+                          .token = response.token(),
+                          .posterior_version = response.posterior_version()};
+  for (int i = 0; i < response.positions_size(); ++i) {
+    answer.arms.push_back(
+        {.position = static_cast<int>(response.positions(i)), .score = response.scores(i)});
+  }
+  return answer;
+}
+
+TEST_F(ClientServerTest, ADecisionThatABackendFetchedIsAdoptedOnce) {
+  const auto client = MustConnect("window");
+  ASSERT_NE(client, nullptr);
+  const auto answer = AskAsABackend(server_->listen(), "window");
+  ASSERT_THAT(answer, IsOk());
+  BackendAnswer of_another = *answer;
+  of_another.user = "v";
+  EXPECT_THAT(client->Adopt("u", of_another),
+              StatusIs(absl::StatusCode::kInvalidArgument, "answer.user is another user"));
+  EXPECT_EQ(client->Spent("u")->events, 0);
+  const auto shown = client->Adopt("u", *answer);
+  ASSERT_THAT(shown, IsOk());
+  EXPECT_EQ(shown->arms[0].position, answer->arms[0].position);
+  EXPECT_EQ(client->Spent("u")->events, 1);
+  EXPECT_THAT(client->Adopt("u", *answer),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "answer.token was adopted before"));
+  ASSERT_THAT(client->Report(*shown, 1.0), IsOk());
+  for (int i = 0; i < 1000 && client->Stats().reports_applied < 1; ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  EXPECT_EQ(client->Stats().reports_defaulted, 0);
+  EXPECT_EQ(Stats("window").reports_applied(), 1);
 }
 
 TEST_F(ClientServerTest, DeviceRanksAsTheServerDoes) {

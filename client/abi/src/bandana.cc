@@ -106,7 +106,7 @@ absl::Status Select(HostedDevice& device, bandana_client client, const bandana_r
 absl::Status Adopt(HostedDevice& device, bandana_client client, const bandana_bytes* user,
                    const bandana_backend_answer* answer, std::uint64_t tag) {
   BANDANA_ASSIGN_OR_RETURN(const std::string_view name, BytesOf("user", user));
-  BANDANA_ASSIGN_OR_RETURN(device::BackendAnswer read, AnswerOf(answer));
+  BANDANA_ASSIGN_OR_RETURN(BackendAnswer read, AnswerOf(answer));
   const ClientCore::SelectedSlots slots = TellSelected(device, client, tag);
   return device.With(client,
                      [&](ClientCore& core) { core.Adopt(name, std::move(read), TellOne(slots)); });

@@ -195,13 +195,13 @@ absl::StatusOr<ClientOptions> OptionsOf(const bandana_options* given) {
   return options;
 }
 
-absl::StatusOr<device::BackendAnswer> AnswerOf(const bandana_backend_answer* given) {
+absl::StatusOr<BackendAnswer> AnswerOf(const bandana_backend_answer* given) {
   BANDANA_RETURN_IF_ERROR(CheckStruct("answer", given));
   if (given->decided_ms < 0 || given->decided_ms > kUnixMillisMax) {
     return InvalidArgument("answer.decided_ms must be in [0, ", kUnixMillisMax, "], got ",
                            given->decided_ms);
   }
-  device::BackendAnswer answer;
+  BackendAnswer answer;
   answer.decided = absl::FromUnixMicros(given->decided_ms * 1000);
   answer.shown = given->shown;
   answer.posterior_version = given->posterior_version;

@@ -13,7 +13,6 @@
 #include "client/abi/include/bandana.h"
 #include "client/abi/src/web_call.h"
 #include "client/core/rows.h"
-#include "client/core/selection/backend_answer.h"
 #include "client/core/store_mark.h"
 
 namespace bandana::abi {
@@ -35,7 +34,7 @@ absl::StatusOr<device::Record> RecordOf(device::Table table, const bandana_cell*
                                         std::size_t count);
 absl::StatusOr<device::StoreMark> MarkOf(const bandana_mark* mark);
 absl::StatusOr<ClientOptions> OptionsOf(const bandana_options* options);
-absl::StatusOr<device::BackendAnswer> AnswerOf(const bandana_backend_answer* answer);
+absl::StatusOr<BackendAnswer> AnswerOf(const bandana_backend_answer* answer);
 absl::StatusOr<Headers> HeadersOf(const bandana_header* headers, std::size_t count);
 
 // Arms with all that they point to.

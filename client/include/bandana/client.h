@@ -145,6 +145,20 @@ struct Selection {
   std::vector<std::string> notes;
 };
 
+// A decision that a backend asked the server for: v1.SelectResponse, and the facts of its request.
+// It is a stranger's: nothing in it is believed that the device can check.
+struct BackendAnswer {
+  std::string user;  // of the request, as are model, policy_hash and shown
+  std::string model;
+  std::string policy_hash;  // 32 bytes: that of the model's configuration
+  absl::Time decided;       // when the backend was answered, by its clock
+  int shown = 0;            // rank that is shown, 0 = best
+  std::vector<RankedArm> arms;
+  std::string token;
+  std::uint64_t posterior_version = 0;
+  std::vector<double> reward_windows;  // CENTRED_RANDOMIZER: low and high end, per arm
+};
+
 // The outcome of one report.
 enum class Delivery {
   kApplied,    // durable on the server
@@ -267,6 +281,18 @@ class Client {
   // decision is so old that its report would come after token_lifetime; RESOURCE_EXHAUSTED no place
   // in the queue; UNAVAILABLE the store failed.
   virtual absl::Status Activate(const Selection& selection) = 0;
+
+  // A decision that a backend fetched becomes this device's, once: it counts from now on, as by
+  // Activate. A token is never adopted twice by a store. Makes no call, and blocks until it is
+  // durable. Call it when what shows the arm is loaded: that a decision was adopted, and when, is
+  // seen, so it must never follow from a reaction. For models as SelectDeferred.
+  //
+  // Errors: those of Activate; INVALID_ARGUMENT, naming the field: the answer is of another user,
+  // model or policy, or its ranks or windows are none; FAILED_PRECONDITION the token was adopted
+  // before; decided more than an hour ahead of this device's time, or so long ago that the report
+  // would come after token_lifetime; reports of the model need features; or the store was an older
+  // copy of itself, and less than an hour lies between that and the decision.
+  virtual absl::StatusOr<Selection> Adopt(std::string_view user, BackendAnswer answer) = 0;
 
   // `slots` arms that are shown at once, each with a reward of its own: as many selections of one
   // arm each, the best slot first, chosen by the server. Report takes each by itself.
