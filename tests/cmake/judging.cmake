@@ -25,7 +25,9 @@ find_package(Python3 COMPONENTS Interpreter)
 if(BANDANA_BUILD_TESTS AND Python3_FOUND)
   add_test(NAME evaluate_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/evaluate_test.py $<TARGET_FILE:bandana-ctl>
     ${CMAKE_CURRENT_SOURCE_DIR}/reference ${CMAKE_CURRENT_SOURCE_DIR}/golden/judging)
-  set_tests_properties(evaluate_test PROPERTIES LABELS integration TIMEOUT 300)
+  add_test(NAME evaluate_server_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/evaluate_server_test.py
+    $<TARGET_FILE:bandana-server> $<TARGET_FILE:bandana-ctl>)
+  set_tests_properties(evaluate_test evaluate_server_test PROPERTIES LABELS integration TIMEOUT 300)
 endif()
 if(Python3_FOUND)
   bandana_test(NAME judge_example_test SRCS integration/judge_example_test.cc LABELS integration TIMEOUT 120
