@@ -99,8 +99,10 @@ void Record(Series& series, const ServerProcess& server, Measure measure) {
 int Main() {
   ServerProcess echo_server = ServerProcess::StartEcho();
   ServerProcess select_server = ServerProcess::StartSelect();
+  ServerProcess logged_server = ServerProcess::StartLogged();
   LoadClient echo(echo_server.address());
   LoadClient select(select_server.address());
+  LoadClient logged(logged_server.address());
   const std::vector<v1::SelectRequest> ids = MakeRequests(false);
   const std::vector<v1::SelectRequest> inlines = MakeRequests(true);
   const std::vector<v1::BatchSelectRequest> batches = MakeBatches(ids);
@@ -123,25 +125,32 @@ int Main() {
       bytes.ids, bytes.inline_arms);
 
   Series echo_ids{"echo ids"}, select_ids{"select ids"}, echo_inline{"echo inline"},
-      select_inline{"select inline"}, batch{"batch of 16"};
+      select_inline{"select inline"}, batch{"batch of 16"}, logged_ids{"logged ids"},
+      logged_inline{"logged inline"};
   for (int round = 0; round < kRounds; ++round) {
     const auto pair = [&](const std::vector<v1::SelectRequest>& requests, Series& of_echo,
-                          Series& of_select) {
+                          Series& of_select, Series& of_logged) {
       const auto run_echo = [&] {
         Record(of_echo, echo_server, [&] { return echo.Select(requests, kSeconds); });
       };
       // Whoever comes first would always meet the same phase of whatever disturbs the machine.
+      const auto run_logged = [&] {
+        Record(of_logged, logged_server, [&] { return logged.Select(requests, kSeconds); });
+      };
       if (round % 2 == 0) run_echo();
+      if (round % 2 == 1) run_logged();
       Record(of_select, select_server, [&] { return select.Select(requests, kSeconds); });
+      if (round % 2 == 0) run_logged();
       if (round % 2 == 1) run_echo();
     };
-    pair(ids, echo_ids, select_ids);
-    pair(inlines, echo_inline, select_inline);
+    pair(ids, echo_ids, select_ids, logged_ids);
+    pair(inlines, echo_inline, select_inline, logged_inline);
     Record(batch, select_server, [&] { return select.BatchSelect(batches, kSeconds); });
   }
 
   std::printf("%-14s %10s %9s %9s %12s\n", "", "calls/s", "p50 us", "p99 us", "server us");
-  for (const Series* series : {&echo_ids, &select_ids, &echo_inline, &select_inline, &batch})
+  for (const Series* series :
+       {&echo_ids, &select_ids, &logged_ids, &echo_inline, &select_inline, &logged_inline, &batch})
     series->Print();
   const std::vector<double> ids_ratios = Ratios(select_ids, echo_ids, 1);
   const std::vector<double> inline_ratios = Ratios(select_inline, echo_inline, 1);
@@ -150,6 +159,12 @@ int Main() {
   PrintRatios("select/echo, catalogue ids", ids_ratios);
   PrintRatios("select/echo, inline features", inline_ratios);
   PrintRatios("batch of 16/unary decisions", batch_ratios);
+  const std::vector<double> logged_ids_ratios = Ratios(logged_ids, select_ids, 1);
+  const std::vector<double> logged_inline_ratios = Ratios(logged_inline, select_inline, 1);
+  PrintRatios("with a decision log, ids", logged_ids_ratios);
+  PrintRatios("with a decision log, inline", logged_inline_ratios);
+  std::printf("logged_ratio=%.2f\n",
+              std::min(Median(logged_ids_ratios), Median(logged_inline_ratios)));
   std::printf("batch16_ratio=%.2f\n", Median(batch_ratios));
   std::printf("ratio=%.2f\n", std::min(Median(ids_ratios), Median(inline_ratios)));
   return 0;
@@ -161,7 +176,7 @@ int Main() {
 int main(int argc, char** argv) {
   if (argc > 1) {
     std::printf("usage: %s\nCompares Select with an empty echo; takes about %d seconds.\n", argv[0],
-                static_cast<int>(bandana::bench::kRounds * 5 * (bandana::bench::kSeconds + 0.2)));
+                static_cast<int>(bandana::bench::kRounds * 7 * (bandana::bench::kSeconds + 0.2)));
     return std::string(argv[1]) == "--help" ? 0 : 2;
   }
   return bandana::bench::Main();

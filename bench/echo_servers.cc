@@ -162,12 +162,20 @@ void ServeModel(const v1::ModelConfig& config, const std::vector<server::Catalog
   }
 }
 
-void ServeSelect(int control, int ready) {
+v1::ModelConfig PlainModel() {
   v1::ModelConfig config;
   config.set_name(kModel);
   config.set_dimension(kDimension);
   config.mutable_shared();
   config.set_mode(v1::NON_PRIVATE);
+  return config;
+}
+
+void ServeSelect(int control, int ready) { ServeModel(PlainModel(), MakeArms(), control, ready); }
+
+void ServeLogged(int control, int ready) {
+  v1::ModelConfig config = PlainModel();
+  config.mutable_decision_log();
   ServeModel(config, MakeArms(), control, ready);
 }
 
@@ -198,6 +206,7 @@ void ServeShop(int control, int ready) {
 ServerProcess ServerProcess::StartShop() { return Start(&ServeShop); }
 ServerProcess ServerProcess::StartEcho() { return Start(&ServeEcho); }
 ServerProcess ServerProcess::StartSelect() { return Start(&ServeSelect); }
+ServerProcess ServerProcess::StartLogged() { return Start(&ServeLogged); }
 
 ServerProcess ServerProcess::Start(void (*serve)(int control, int ready)) {
   int control[2];

@@ -34,7 +34,8 @@ class ServerProcess {
   // server listens.
   static ServerProcess StartEcho();
   static ServerProcess StartSelect();
-  static ServerProcess StartShop();  // a model with kShopFeatures
+  static ServerProcess StartLogged();  // as StartSelect, and the model keeps a decision log
+  static ServerProcess StartShop();    // a model with kShopFeatures
   ServerProcess(ServerProcess&& other) noexcept;
   ServerProcess& operator=(ServerProcess&&) = delete;
   ~ServerProcess();

@@ -1,6 +1,7 @@
 #include "common/decisions/joined_decision.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 #include "absl/strings/escaping.h"
@@ -39,8 +40,24 @@ void TakeReward(const SegmentHeader& header, const std::optional<StoredWindow>& 
   slot.released->clipped = header.clipped;
 }
 
+// Predictions have 32 bits, whose doubles have 17 digits. All readers get the nearest multiple of
+// this power of ten, at most 1e-7 of the range, which has few.
+class Rounding {
+ public:
+  explicit Rounding(const RewardRange& range) : range_(range) {
+    while (parts_ * (range.max - range.min) < 1e7 && parts_ < 1e15) parts_ *= 10;
+  }
+  double Of(float q) const {
+    return std::clamp(std::round(static_cast<double>(q) * parts_) / parts_, range_.min, range_.max);
+  }
+
+ private:
+  const RewardRange range_;
+  double parts_ = 1;  // of a unit; a power of ten, which is exact
+};
+
 void TakeArms(const StoredDecision& stored, const StoredSlot& from, std::uint32_t chosen,
-              LoggedSlot& slot) {
+              const Rounding& rounding, LoggedSlot& slot) {
   const std::size_t n = stored.arms();
   const std::size_t d = stored.features.size() / n;
   slot = LoggedSlot{};
@@ -54,7 +71,7 @@ void TakeArms(const StoredDecision& stored, const StoredSlot& from, std::uint32_
     slot.p.push_back(std::max(from.law[i], 0.0));
     if (!stored.ids.empty()) slot.ids.push_back(stored.ids[i]);
     if (!stored.names.empty()) slot.names.push_back(stored.names[i]);
-    if (!stored.q.empty()) slot.q.push_back(stored.q[i]);
+    if (!stored.q.empty()) slot.q.push_back(rounding.Of(stored.q[i]));
     const auto x = stored.features.begin() + static_cast<std::ptrdiff_t>(i * d);
     slot.x.insert(slot.x.end(), x, x + static_cast<std::ptrdiff_t>(d));
   }
@@ -93,12 +110,13 @@ bool Join(const SegmentHeader& header, const StoredDecision& stored, FindOutcome
   const std::size_t rank =
       one && first != nullptr ? ShownRank(stored, first->mark) : stored.shown - stored.first_rank;
   if (one) out.named_rank = stored.first_rank + static_cast<std::uint32_t>(rank);
+  const Rounding rounding(header.range);
   out.slots.resize(stored.slots.size());
   for (std::size_t i = 0; i < stored.slots.size(); ++i) {
     LoggedSlot& slot = out.slots[i];
     const bool named = one && rank < stored.ranks.size();
     TakeArms(stored, stored.slots[i], named ? stored.ranks[rank].position : stored.slots[i].chosen,
-             slot);
+             rounding, slot);
     const DecisionOutcome* const outcome = one ? first : outcome_of(stored.slots[i]);
     if (outcome == nullptr || !outcome->value) {
       const bool over = !stored.deferred && now >= stored.time + header.reported_within;

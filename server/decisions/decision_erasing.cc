@@ -108,13 +108,16 @@ std::string DecisionStore::ErasingPath() const {
 absl::StatusOr<std::uint64_t> DecisionStore::Erase(std::span<const UserPseudonym> users) {
   if (users.empty()) return 0;
   // Those of an erasing that failed are in the file as well.
-  std::vector<UserPseudonym> all(users.begin(), users.end());
+  Ids whom(users.begin(), users.end());
   const absl::StatusOr<std::string> begun = ReadFile(ErasingPath(), kErasingBytesMax);
   if (!begun.ok() && !absl::IsNotFound(begun.status())) return begun.status();
   for (std::size_t at = 0; begun.ok() && at + sizeof(UserPseudonym) <= begun->size();
        at += sizeof(UserPseudonym)) {
-    std::memcpy(all.emplace_back().data(), begun->data() + at, sizeof(UserPseudonym));
+    UserPseudonym user;
+    std::memcpy(user.data(), begun->data() + at, sizeof user);
+    whom.insert(user);
   }
+  const std::vector<UserPseudonym> all(whom.begin(), whom.end());
   BANDANA_RETURN_IF_ERROR(
       WriteFileDurably(ErasingPath(), AsChars(std::as_bytes(std::span(all))), 0600));
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t lines, EraseNow(all));
@@ -151,6 +154,8 @@ absl::StatusOr<std::uint64_t> DecisionStore::EraseNow(std::span<const UserPseudo
 }
 
 absl::Status DecisionStore::FinishErasing() {
+  // A crash may have left it behind: of a call that was not answered.
+  BANDANA_RETURN_IF_ERROR(RemoveFile(ErasingPath() + ".tmp").status());
   const absl::StatusOr<std::string> begun = ReadFile(ErasingPath(), kErasingBytesMax);
   if (absl::IsNotFound(begun.status())) return absl::OkStatus();
   BANDANA_RETURN_IF_ERROR(begun.status());

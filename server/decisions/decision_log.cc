@@ -25,9 +25,9 @@ constexpr std::uint64_t kFreeBytesMin = std::uint64_t{128} << 20;
 absl::StatusOr<std::unique_ptr<DecisionLog>> DecisionLog::Open(Options options) {
   BANDANA_ASSIGN_OR_RETURN(auto store, DecisionStore::Open(options.store));
   std::unique_ptr<DecisionLog> log(new DecisionLog(std::move(options), std::move(store)));
-  log->Housekeeping(log->options_.now());
-  log->warned_of_ = log->figures().lost;
   log->Publish();
+  log->warned_of_ = log->figures().lost;
+  log->Housekeeping(log->options_.now());
   if (!log->options_.stepped) log->thread_ = std::thread([raw = log.get()] { raw->Run(); });
   return log;
 }
@@ -35,16 +35,15 @@ absl::StatusOr<std::unique_ptr<DecisionLog>> DecisionLog::Open(Options options) 
 DecisionLog::~DecisionLog() { Close(); }
 
 void DecisionLog::Add(std::string decision, std::string_view user) {
-  store_->counts().Take();
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
+    store_->counts().Take();
     const bool fits = added_.bytes + decision.size() <= kQueueBytesMax;
     if (closed_ || !fits || disk_full_.load(std::memory_order_relaxed)) return;
     wake = added_.empty();
     added_.bytes += decision.size();
     added_.decisions.push_back({std::move(decision), std::string(user)});
-    waiting_.fetch_add(1, std::memory_order_relaxed);
   }
   if (wake) wake_.notify_one();
 }
@@ -56,7 +55,6 @@ void DecisionLog::AddRows(std::span<const RewardRow> rows) {
     wake = added_.empty();
     if (added_.rewards.size() + rows.size() > kRewardsWaitingMax) {
       added_.rewards.clear();
-      waiting_.fetch_sub(added_.decisions.size(), std::memory_order_relaxed);
       added_.decisions.clear();
       added_.bytes = 0;
       added_.gave_up = true;
@@ -88,8 +86,8 @@ void DecisionLog::Run() {
     {
       const std::lock_guard writing(writing_);
       Drain();
-      Housekeeping(options_.now());
       Publish();
+      Housekeeping(options_.now());
     }
     lock.lock();
   }
@@ -105,7 +103,6 @@ void DecisionLog::Drain() {
     std::swap(draining_, added_);
   }
   if (!draining_.empty()) Write(draining_, options_.now());
-  waiting_.fetch_sub(draining_.decisions.size(), std::memory_order_relaxed);
 }
 
 void DecisionLog::Write(Batch& batch, absl::Time now) {
@@ -133,6 +130,7 @@ void DecisionLog::Housekeeping(absl::Time now) {
   const bool full = free.ok() && *free < kFreeBytesMin;
   disk_full_.store(full, std::memory_order_relaxed);
   store_->Retain(now, full);
+  Publish();
   // A machine that fails loses at most this interval's lines.
   store_->Sync().IgnoreError();
   WarnOfLosses(now);
@@ -154,15 +152,17 @@ void DecisionLog::Publish() {
   oldest_nanos_.store(
       figures.oldest == absl::InfiniteFuture() ? 0 : absl::ToUnixNanos(figures.oldest),
       std::memory_order_relaxed);
+  // Nothing moves from the queue into the files meanwhile.
+  const std::lock_guard lock(mutex_);
+  const DecisionCounts& counts = store_->counts();
+  lost_.store(counts.taken() - counts.written() - added_.decisions.size(),
+              std::memory_order_relaxed);
 }
 
 DecisionLog::Figures DecisionLog::figures() const {
   const std::int64_t oldest = oldest_nanos_.load(std::memory_order_relaxed);
-  const std::uint64_t written = store_->counts().written();
-  const std::uint64_t known = written + waiting_.load(std::memory_order_relaxed);
-  const std::uint64_t taken = store_->counts().taken();
   return {.lines = lines_there_.load(std::memory_order_relaxed),
-          .lost = taken > known ? taken - known : 0,
+          .lost = lost_.load(std::memory_order_relaxed),
           .bytes = bytes_there_.load(std::memory_order_relaxed),
           .oldest = oldest == 0 ? absl::InfiniteFuture() : absl::FromUnixNanos(oldest)};
 }
@@ -198,8 +198,8 @@ void DecisionLog::Step() {
   if (!options_.stepped) return;
   const std::lock_guard writing(writing_);
   Drain();
-  Housekeeping(options_.now());
   Publish();
+  Housekeeping(options_.now());
 }
 
 void DecisionLog::Close() {

@@ -112,9 +112,9 @@ class DecisionLog {
   std::atomic<std::uint64_t> lines_there_{0};
   std::atomic<std::uint64_t> bytes_there_{0};
   std::atomic<std::int64_t> oldest_nanos_{0};  // 0: none
-  std::atomic<std::uint64_t> waiting_{0};      // decisions that were taken and not yet written
+  std::atomic<std::uint64_t> lost_{0};
 
-  std::mutex mutex_;  // for what follows
+  std::mutex mutex_;  // for what follows; locked after writing_
   std::condition_variable wake_;
   Batch added_;
   bool closed_ = false;

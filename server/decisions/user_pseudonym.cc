@@ -1,16 +1,20 @@
 #include "server/decisions/user_pseudonym.h"
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
 
-#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
 #include "common/base/bytes.h"
 #include "common/base/erased_text.h"
 #include "common/base/file.h"
-#include "common/base/hmac.h"
 #include "common/base/private_file.h"
+#include "common/base/sha256.h"
 #include "common/base/status.h"
 #include "common/random/bit_source.h"
 
@@ -36,7 +40,7 @@ absl::StatusOr<std::shared_ptr<const PseudonymKey>> Parse(std::string_view text,
     bytes[i] = static_cast<std::byte>(16 * high + low);
   }
   if (!sound) return DataLoss(path, ": must hold 64 hexadecimal digits and a line end");
-  auto key = std::make_shared<const PseudonymKey>(bytes);
+  auto key = PseudonymKey::Make(bytes);
   OPENSSL_cleanse(bytes.data(), bytes.size());
   return key;
 }
@@ -58,15 +62,46 @@ absl::Status MakeFile(const std::string& path) {
 
 }  // namespace
 
-PseudonymKey::PseudonymKey(std::span<const std::byte, kBytes> bytes) {
-  std::ranges::copy(bytes, bytes_.begin());
-}
+void PseudonymKey::Free::operator()(evp_mac_ctx_st* context) const { EVP_MAC_CTX_free(context); }
 
-PseudonymKey::~PseudonymKey() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+PseudonymKey::~PseudonymKey() = default;
+
+absl::StatusOr<std::shared_ptr<const PseudonymKey>> PseudonymKey::Make(
+    std::span<const std::byte, kBytes> bytes) {
+  const std::unique_ptr<EVP_MAC, decltype(&EVP_MAC_free)> hmac(
+      EVP_MAC_fetch(nullptr, OSSL_MAC_NAME_HMAC, nullptr), &EVP_MAC_free);
+  char digest[] = OSSL_DIGEST_NAME_SHA2_256;
+  const OSSL_PARAM parameters[] = {
+      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+      OSSL_PARAM_construct_end()};
+  Context context(hmac == nullptr ? nullptr : EVP_MAC_CTX_new(hmac.get()));
+  const bool made =
+      context != nullptr &&
+      EVP_MAC_init(context.get(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                   bytes.size(), parameters) == 1;
+  if (!made) {
+    ERR_clear_error();
+    return Unavailable("HMAC-SHA256 failed");
+  }
+  return std::shared_ptr<const PseudonymKey>(new PseudonymKey(std::move(context)));
+}
 
 absl::StatusOr<UserPseudonym> PseudonymKey::Of(std::string_view text) const {
   Sha256Digest digest;
-  if (!HmacSha256(bytes_, text, digest)) return Unavailable("HMAC-SHA256 failed");
+  std::size_t bytes = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool made =
+        EVP_MAC_init(context_.get(), nullptr, 0, nullptr) == 1 &&
+        EVP_MAC_update(context_.get(), reinterpret_cast<const unsigned char*>(text.data()),
+                       text.size()) == 1 &&
+        EVP_MAC_final(context_.get(), reinterpret_cast<unsigned char*>(digest.data()), &bytes,
+                      digest.size()) == 1;
+    if (!made || bytes != digest.size()) {
+      ERR_clear_error();
+      return Unavailable("HMAC-SHA256 failed");
+    }
+  }
   UserPseudonym user;
   std::memcpy(user.data(), digest.data(), user.size());
   // Zeros stand for a user who was deleted.
@@ -77,7 +112,7 @@ absl::StatusOr<UserPseudonym> PseudonymKey::Of(std::string_view text) const {
 absl::StatusOr<std::shared_ptr<const PseudonymKey>> NewPseudonymKey() {
   std::array<std::byte, PseudonymKey::kBytes> bytes{};
   BANDANA_RETURN_IF_ERROR(SystemBits().Fill(bytes));
-  auto key = std::make_shared<const PseudonymKey>(bytes);
+  auto key = PseudonymKey::Make(bytes);
   OPENSSL_cleanse(bytes.data(), bytes.size());
   return key;
 }

@@ -105,7 +105,20 @@ absl::StatusOr<std::unique_ptr<DecisionLog>> OpenDecisionLog(const DecisionLogPl
                                .free_bytes = options.free_bytes,
                                .warn = options.warn ? options.warn : [](const std::string&) {},
                                .stepped = options.stepped};
-  BANDANA_ASSIGN_OR_RETURN(auto decisions, DecisionLog::Open(std::move(opening)));
+  absl::StatusOr<std::unique_ptr<DecisionLog>> opened = DecisionLog::Open(opening);
+  if (absl::IsResourceExhausted(opened.status())) {
+    // The lines give way to the model, all of them: rewards could be lost meanwhile.
+    BANDANA_RETURN_IF_ERROR(RemoveFolder(folder));
+    opened = DecisionLog::Open(opening);
+    if (absl::IsResourceExhausted(opened.status())) {
+      opening.warn(absl::StrCat("decision_log: nothing is kept until the model is opened again: ",
+                                opened.status().message()));
+      return std::unique_ptr<DecisionLog>();
+    }
+    opening.warn("decision_log: its lines are gone, because the disk is full");
+  }
+  BANDANA_RETURN_IF_ERROR(opened.status());
+  std::unique_ptr<DecisionLog> decisions = *std::move(opened);
   BANDANA_RETURN_IF_ERROR(Annotate(CatchUp(place, *decisions), "decision_log"));
   return decisions;
 }

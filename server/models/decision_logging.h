@@ -29,8 +29,8 @@ struct DecisionLogPlace {
 };
 
 // Opens the log that the configuration asks for, and adds what the model's log has applied since
-// its newest reward; null where it asks for none, and then what was kept before is gone. Errors:
-// FAILED_PRECONDITION servers share the model's log; those of DecisionLog::Open.
+// its newest reward. Null where it asks for none, and then what was kept before is gone, or where
+// the disk is full. Errors: FAILED_PRECONDITION servers share the model's log; UNAVAILABLE I/O.
 absl::StatusOr<std::unique_ptr<DecisionLog>> OpenDecisionLog(const DecisionLogPlace& place,
                                                              const HostedModelOptions& options);
 

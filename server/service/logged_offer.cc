@@ -44,16 +44,32 @@ std::vector<int> KeptArms(const Chosen& chosen, std::span<const int> first, std:
   return kept;
 }
 
-// Ids where every arm has one; else nothing: such arms are their positions.
-void FillNames(const ArmBlock& arms, const std::vector<int>& kept, StoredDecision& out) {
+// The ids of the arms on offer, by place; nothing where not every arm has one.
+std::vector<std::uint32_t> IdsOf(const v1::SelectRequest& request, const ArmBlock& arms) {
+  std::vector<std::uint32_t> ids = arms.ids;
+  const auto& given = request.arms().inline_arms().ids();
+  for (std::size_t i = 0; !given.empty() && i < arms.arms.size(); ++i) {
+    const std::size_t position =
+        arms.positions.empty() ? i : static_cast<std::size_t>(arms.positions[i]);
+    ids.push_back(given[static_cast<int>(position)]);
+  }
+  if (std::ranges::count(ids, kNoArmId) > 0) ids.clear();
+  return ids;
+}
+
+// Arms that have neither ids nor names are their positions.
+void FillNames(const v1::SelectRequest& request, const ArmBlock& arms, const std::vector<int>& kept,
+               StoredDecision& out) {
   out.ids.clear();
   out.names.clear();
   if (!arms.names.empty()) {
     for (const int i : kept) out.names.emplace_back(arms.names[i]);
     return;
   }
-  if (arms.ids.empty() || std::ranges::count(arms.ids, kNoArmId) > 0) return;
-  for (const int i : kept) out.ids.push_back(arms.ids[i]);
+  const std::vector<std::uint32_t> ids = IdsOf(request, arms);
+  for (const int i : kept) {
+    if (!ids.empty()) out.ids.push_back(ids[i]);
+  }
 }
 
 void FillPredictions(const PublicSpec& rules, const std::vector<double>& means,
@@ -155,7 +171,7 @@ void FillOffer(const Selecting& select, const ArmBlock& arms, const ArmScores& s
   for (std::size_t i = 0; i < kept.size(); ++i) place[kept[i]] = static_cast<std::uint32_t>(i);
   out.offered = static_cast<std::uint32_t>(chosen.offered > 0 ? chosen.offered : n);
   out.baseline = !chosen.agreed.empty();
-  FillNames(arms, kept, out);
+  FillNames(select.request, arms, kept, out);
   out.q.clear();
   if (chosen.expects) FillPredictions(spec.public_spec, scores.means, kept, out);
   FillContexts(select, arms, kept, out);

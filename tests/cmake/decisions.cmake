@@ -9,6 +9,8 @@ bandana_test(NAME decision_files_test SRCS unit/decision_files_test.cc
 bandana_test(NAME csv_reader_test SRCS unit/csv_reader_test.cc DEPS bandana::decisions)
 bandana_test(NAME decision_readers_test SRCS unit/decision_readers_test.cc DEPS bandana::decisions)
 bandana_test(NAME decision_log_config_test SRCS unit/decision_log_config_test.cc DEPS bandana::design)
+bandana_test(NAME decision_logging_test SRCS unit/decision_logging_test.cc
+  DEPS bandana::model_harness bandana::server_service bandana::test_support)
 bandana_test(NAME decision_log_server_test SRCS integration/decision_log_server_test.cc
   DEPS bandana::ctl bandana::decisions bandana::test_server bandana::test_support bandana::proto gRPC::grpc++
   LABELS integration TIMEOUT 300)

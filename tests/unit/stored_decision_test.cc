@@ -168,6 +168,17 @@ TEST(JoinedDecisionTest, ARewardIsOpenThenKnownOrUnreported) {
   EXPECT_TRUE(known->slots[0].whole_law());
 }
 
+// 0.03f is 0.029999999329447746: as text it would be longer than all else of an arm.
+TEST(JoinedDecisionTest, PredictionsAreShortDecimals) {
+  StoredDecision decision = DecisionOf(0, 4);
+  decision.q = {0.03f, 0.1234567f, 1, 0};
+  EXPECT_THAT(Joined({.range = {.min = 0, .max = 1}}, decision, {})->slots[0].q,
+              ElementsAre(0.03, 0.1234567, 1, 0));
+  decision.q = {-250.125f, 1000, 3, 0.25f};
+  EXPECT_THAT(Joined({.range = {.min = -1000, .max = 1000}}, decision, {})->slots[0].q,
+              ElementsAre(-250.125, 1000, 3, 0.25));
+}
+
 TEST(JoinedDecisionTest, AReleasedRewardHasTheLawOfItsWindow) {
   SegmentHeader header{.range = {.min = 0, .max = 1}, .epsilon = 1, .low = -0.5, .high = 1.5};
   StoredDecision decision = DecisionOf(0, 2);
@@ -191,10 +202,12 @@ TEST(JoinedDecisionTest, ACentredShareBecomesTheReward) {
 TEST(JoinedDecisionTest, ADeferredDecisionIsALineFromItsActivationOn) {
   StoredDecision decision = DecisionOf(1, 2);
   decision.deferred = true;
-  EXPECT_EQ(Joined({}, decision, {}), std::nullopt);
+  EXPECT_EQ(Joined({.range = {.min = 0, .max = 1}}, decision, {}), std::nullopt);
   const RewardRow active{.kind = RewardKind::kActive, .decision = IdOf(1)};
-  EXPECT_EQ(Joined({}, decision, {active})->slots[0].state, RewardState::kPending);
-  EXPECT_EQ(Joined({}, decision, {RewardOf(1, 3, 1)})->slots[0].state, RewardState::kKnown);
+  EXPECT_EQ(Joined({.range = {.min = 0, .max = 1}}, decision, {active})->slots[0].state,
+            RewardState::kPending);
+  EXPECT_EQ(Joined({.range = {.min = 0, .max = 1}}, decision, {RewardOf(1, 3, 1)})->slots[0].state,
+            RewardState::kKnown);
 }
 
 TEST(JoinedDecisionTest, TheRankThatTheReportNamedIsSaid) {
@@ -202,19 +215,19 @@ TEST(JoinedDecisionTest, TheRankThatTheReportNamedIsSaid) {
   decision.ranks = {{.position = 0, .mark = 11}, {.position = 2, .mark = 12}};
   RewardRow row = RewardOf(0, 8, 1);
   row.mark = 11;
-  EXPECT_EQ(Joined({}, decision, {row})->named_rank, 0u);
+  EXPECT_EQ(Joined({.range = {.min = 0, .max = 1}}, decision, {row})->named_rank, 0u);
   row.mark = 12;
-  const auto named = Joined({}, decision, {row});
+  const auto named = Joined({.range = {.min = 0, .max = 1}}, decision, {row});
   EXPECT_EQ(named->named_rank, 1u);
   EXPECT_EQ(named->slots[0].chosen, 2u);
   row.mark = 0;  // a window's close, after the entry that says what was shown
   EXPECT_EQ(
-      Joined({}, decision,
+      Joined({.range = {.min = 0, .max = 1}}, decision,
              {{.kind = RewardKind::kShown, .decision = IdOf(0), .sequence = 7, .mark = 12}, row})
           ->named_rank,
       1u);
   decision.shown = 1;
-  EXPECT_EQ(Joined({}, decision, {row})->named_rank, 1u);
+  EXPECT_EQ(Joined({.range = {.min = 0, .max = 1}}, decision, {row})->named_rank, 1u);
 }
 
 TEST(JoinedDecisionTest, EachSlotHasTheArmsThatItCouldGet) {
@@ -222,7 +235,7 @@ TEST(JoinedDecisionTest, EachSlotHasTheArmsThatItCouldGet) {
   list.deferred = list.baseline = false;
   list.ranks.clear();
   list.offered = 4;
-  const auto joined = Joined({}, list, {RewardOf(4, 8, 1)});
+  const auto joined = Joined({.range = {.min = 0, .max = 1}}, list, {RewardOf(4, 8, 1)});
   ASSERT_EQ(joined->slots.size(), 2u);
   EXPECT_EQ(joined->slots[0].state, RewardState::kPending);
   EXPECT_EQ(joined->slots[1].state, RewardState::kKnown);
@@ -238,7 +251,7 @@ TEST(JoinedDecisionTest, ABaselineHasTheModelsOwnLawBesideItsOwn) {
   StoredDecision decision = DecisionOf(1, 2);
   decision.baseline = true;
   decision.slots[0].law = {0.75, 0.25};
-  const auto joined = Joined({}, decision, {});
+  const auto joined = Joined({.range = {.min = 0, .max = 1}}, decision, {});
   EXPECT_TRUE(joined->slots[0].baseline);
   EXPECT_THAT(joined->slots[0].p, ElementsAre(0, 1));
   EXPECT_THAT(joined->slots[0].own_law, ElementsAre(0.75, 0.25));

@@ -221,8 +221,8 @@ absl::StatusOr<DecisionRequest> ReadDecisionRequest(const v1::ExportDecisionsReq
     return InvalidArgument("user_key: must have ", PseudonymKey::kBytes, " bytes, got ",
                            key.size());
   }
-  asked.key = std::make_shared<const PseudonymKey>(
-      AsBytes(std::string_view(key)).first<PseudonymKey::kBytes>());
+  BANDANA_ASSIGN_OR_RETURN(
+      asked.key, PseudonymKey::Make(AsBytes(std::string_view(key)).first<PseudonymKey::kBytes>()));
   return asked;
 }
 

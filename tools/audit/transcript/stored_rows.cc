@@ -7,9 +7,12 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/file.h"
 #include "common/base/status.h"
+#include "server/decisions/decision_files.h"
 
 namespace bandana::audit {
 namespace {
@@ -64,6 +67,22 @@ absl::Status RecordDatabase(const fs::path& path, const std::string& name, bool 
   return RecordRows(*database, sealed, name, out);
 }
 
+bool IsDecisionLog(const fs::path& path) {
+  return path.parent_path().filename() == server::kDecisionFolder;
+}
+
+// A decision log has no noise of its own, so its bytes are compared as they are, in pieces that a
+// report can show.
+absl::Status RecordBytes(const fs::path& path, const std::string& name, Recorder& out) {
+  constexpr std::size_t kPieceBytes = 64;
+  constexpr std::uint64_t kBytesMax = 1 << 26;
+  BANDANA_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path.string(), kBytesMax));
+  for (std::size_t at = 0; at < bytes.size(); at += kPieceBytes) {
+    out.Text(Observer::kThief, name, absl::BytesToHexString(bytes.substr(at, kPieceBytes)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status RecordRows(device::Database& database, const SealedColumns& sealed,
@@ -113,6 +132,7 @@ absl::Status RecordFolder(const std::string& folder, bool blobs_are_raw, Recorde
     if (IsDatabase(path)) {
       BANDANA_RETURN_IF_ERROR(RecordDatabase(path, name, blobs_are_raw, out));
     }
+    if (IsDecisionLog(path)) BANDANA_RETURN_IF_ERROR(RecordBytes(path, name, out));
     out.Number(Observer::kThief, absl::StrCat(name, " bytes"),
                static_cast<std::int64_t>(fs::file_size(path)));
   }

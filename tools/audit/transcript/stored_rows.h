@@ -18,8 +18,9 @@ absl::Status RecordRows(device::Database& database, const SealedColumns& sealed,
                         const std::string& prefix, Recorder& out);
 
 // Names and sizes of the files below `folder`, as they are after all write-ahead logs are
-// truncated, and the rows of the databases among them. Works on a copy; nobody may write meanwhile.
-// With `blobs_are_raw`, sizes stand for all blobs: a central server's own rewards are in them.
+// truncated, the rows of the databases among them, and the bytes of decision logs. Works on a copy;
+// nobody may write meanwhile. With `blobs_are_raw`, sizes stand for all blobs: a central server's
+// own rewards are in them.
 absl::Status RecordFolder(const std::string& folder, bool blobs_are_raw, Recorder& out);
 
 // A copy of the folder as a power cut would leave it: what is durable, write-ahead logs included.
