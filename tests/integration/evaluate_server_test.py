@@ -74,6 +74,13 @@ def main():
         longer = json.loads(ctl(*target, "evaluate", "split", "--alias", "front", "--json=-", code=1))
         assert longer["open"] == USERS and "users are closed" in longer["error"], longer
         ctl(*target, "evaluate", "split", "--alias", "nobody", code=1)
+        processes.stop(server.process)
+        # The folder of a stopped server says the same as its export.
+        for model in "ab":
+            words = ("--policy", "logging", "--estimator", "ips", "--interval", "large_sample", "--json", "-")
+            exported = json.loads(ctl("evaluate", "--log", f"{folder}/{model}.jsonl.gz", *words))
+            kept = json.loads(ctl("evaluate", "--log", f"{folder}/data/models/{model}/decisions", *words))
+            assert kept == exported, (kept, exported)
     print("ok")
 
 
