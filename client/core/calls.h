@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/core/callback.h"
 
 namespace bandana::device {
 
@@ -29,7 +29,7 @@ struct Answer {
 
 // `response` is the message's bytes, as a stranger may have sent them; empty unless the status is
 // OK.
-using OnAnswer = std::function<void(const Answer&, const std::string& response)>;
+using OnAnswer = Callback<void(const Answer&, const std::string& response)>;
 
 struct CallOptions {
   absl::Duration deadline;

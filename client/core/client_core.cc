@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "client/core/callback.h"
 #include "client/core/features.h"
 #include "client/core/mechanisms.h"
 #include "client/core/policy.h"
@@ -277,7 +278,7 @@ ClientCore::ClientCore(const ClientOptions& options, const ClientHost& host, con
                                          .stream_outbox = &stream_outbox_,
                                          .timer = &timer_,
                                          .fetch =
-                                             [this](std::function<void()> done) {
+                                             [this](Callback<void()> done) {
                                                ranker_->FetchAtStart(std::move(done));
                                              }})
                   : nullptr) {}
@@ -300,7 +301,7 @@ void ClientCore::Begin() {
   if (starts_ != nullptr) starts_->Begin(/*has_model=*/false);
 }
 
-void ClientCore::Flush(std::function<void()> flushed) {
+void ClientCore::Flush(Callback<void()> flushed) {
   auto told = [this, flushed = std::move(flushed)] { host_.tell(flushed); };
   starts_ == nullptr ? reporter_.Flush(std::move(told)) : starts_->WhenEnded(std::move(told));
 }
@@ -344,8 +345,8 @@ absl::StatusOr<Handle> ClientCore::CheckHandle(const Selection& selection,
 }
 
 void ClientCore::Report(const Selection& selection, std::optional<double> reward,
-                        std::optional<int> shown, std::function<void(absl::Status)> queued,
-                        std::function<void(Delivery)> done) {
+                        std::optional<int> shown, Callback<void(absl::Status)> queued,
+                        Callback<void(Delivery)> done) {
   auto told = [this, queued = std::move(queued)](absl::Status status) {
     host_.tell([queued, status = std::move(status)] { queued(status); });
   };
@@ -382,8 +383,8 @@ ClientStats ClientCore::Stats() const {
 }
 
 template <typename Found>
-void ClientCore::Look(std::function<absl::StatusOr<Found>(Transaction&)> look,
-                      std::function<void(absl::StatusOr<Found>)> done) {
+void ClientCore::Look(Callback<absl::StatusOr<Found>(Transaction&)> look,
+                      Callback<void(absl::StatusOr<Found>)> done) {
   auto found = std::make_shared<absl::StatusOr<Found>>(Found());
   host_.state->Enqueue(
       [found, look = std::move(look)](Transaction& transaction) {
@@ -395,8 +396,7 @@ void ClientCore::Look(std::function<absl::StatusOr<Found>(Transaction&)> look,
       });
 }
 
-void ClientCore::Spent(std::string_view user,
-                       std::function<void(absl::StatusOr<PrivacySpent>)> done) {
+void ClientCore::Spent(std::string_view user, Callback<void(absl::StatusOr<PrivacySpent>)> done) {
   Look<PrivacySpent>(
       [this, user = std::string(user)](Transaction& transaction) {
         return SpentBy(transaction, spec_.name, user);
@@ -405,7 +405,7 @@ void ClientCore::Spent(std::string_view user,
 }
 
 void ClientCore::Readings(std::string_view user, double delta,
-                          std::function<void(absl::StatusOr<LedgerReadings>)> done) {
+                          Callback<void(absl::StatusOr<LedgerReadings>)> done) {
   Look<LedgerReadings>(
       [this, user = std::string(user), delta](Transaction& transaction) {
         return ReadingsOf(transaction, spec_.name, user, delta);
@@ -414,7 +414,7 @@ void ClientCore::Readings(std::string_view user, double delta,
 }
 
 void ClientCore::Streams(std::string_view user,
-                         std::function<void(absl::StatusOr<std::vector<StreamInfo>>)> done) {
+                         Callback<void(absl::StatusOr<std::vector<StreamInfo>>)> done) {
   Look<std::vector<StreamInfo>>(
       [this, user = std::string(user)](Transaction& transaction) {
         return StreamsOf(transaction, spec_.name, user);

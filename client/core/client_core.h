@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bandana/client.h"
+#include "client/core/callback.h"
 #include "client/core/calls.h"
 #include "client/core/delivery/counters.h"
 #include "client/core/delivery/model_watch.h"
@@ -46,11 +46,11 @@ struct ClientHost {
   // Randomizers and counters draw with it; everything else uses SystemBits.
   BitSource* bits = nullptr;
   // Runs a callback of the application, once the core is left.
-  std::function<void(std::function<void()>)> tell;
+  Callback<void(Callback<void()>)> tell;
   // Longest sleep between two looks at the wall clock: windows close by it, and it may be set.
   absl::Duration recheck = absl::Seconds(30);
   // The audit's: puts a mechanism around the model's own, one whose draw ignores its input.
-  std::function<std::unique_ptr<EventMechanism>(std::unique_ptr<EventMechanism>)> wrap_mechanism;
+  Callback<std::unique_ptr<EventMechanism>(std::unique_ptr<EventMechanism>)> wrap_mechanism;
   // Mutants of the audit: what a reaction changes beside the value that is held.
   Reporter::OnReaction on_reaction;
 };
@@ -59,9 +59,9 @@ struct ClientHost {
 // ClientHost::tell. Not thread-safe; a host with threads lets one in at a time.
 class ClientCore {
  public:
-  using Selected = std::function<void(absl::StatusOr<Selection>)>;
-  using SelectedSlots = std::function<void(absl::StatusOr<std::vector<Selection>>)>;
-  using Made = std::function<void(absl::StatusOr<std::unique_ptr<ClientCore>>)>;
+  using Selected = Callback<void(absl::StatusOr<Selection>)>;
+  using SelectedSlots = Callback<void(absl::StatusOr<std::vector<Selection>>)>;
+  using Made = Callback<void(absl::StatusOr<std::unique_ptr<ClientCore>>)>;
 
   // `model` has passed the policy. `is_start`: with Leave::kAtStart, whether the client begins with
   // one. `made` is called, not told. Errors: those of the store; INVALID_ARGUMENT a mechanism that
@@ -74,7 +74,7 @@ class ClientCore {
   void Select(std::string_view user, const Arms& arms, Ranks ranks, Selected done);
   void SelectSlots(std::string_view user, const Arms& arms, int slots, SelectedSlots done);
   void SelectDeferred(std::string_view user, const Arms& arms, Ranks ranks, Selected done);
-  void Activate(const Selection& selection, std::function<void(absl::Status)> done);
+  void Activate(const Selection& selection, Callback<void(absl::Status)> done);
   // A decision that a backend fetched becomes the device's, as by Activate, once: a token is never
   // adopted twice. For the load of a page: when it comes is seen, so it must never follow from a
   // reaction. Makes no call. Errors: those of Activate; of RankingOf; FAILED_PRECONDITION the token
@@ -82,18 +82,17 @@ class ClientCore {
   void Adopt(std::string_view user, BackendAnswer answer, Selected done);
   void SelectPoint(std::string_view user, Selected done);
   void SelectOnDevice(std::string_view user, const Arms& arms, Ranks ranks, Selected done);
-  void RefreshPosterior(std::string_view user, std::function<void(absl::StatusOr<bool>)> done);
+  void RefreshPosterior(std::string_view user, Callback<void(absl::StatusOr<bool>)> done);
   void Report(const Selection& selection, std::optional<double> reward, std::optional<int> shown,
-              std::function<void(absl::Status)> queued, std::function<void(Delivery)> done);
+              Callback<void(absl::Status)> queued, Callback<void(Delivery)> done);
   void Begin();
   // `flushed` is told once what is due has been answered.
-  void Flush(std::function<void()> flushed);
+  void Flush(Callback<void()> flushed);
   ClientStats Stats() const;
-  void Spent(std::string_view user, std::function<void(absl::StatusOr<PrivacySpent>)> done);
+  void Spent(std::string_view user, Callback<void(absl::StatusOr<PrivacySpent>)> done);
   void Readings(std::string_view user, double delta,
-                std::function<void(absl::StatusOr<LedgerReadings>)> done);
-  void Streams(std::string_view user,
-               std::function<void(absl::StatusOr<std::vector<StreamInfo>>)> done);
+                Callback<void(absl::StatusOr<LedgerReadings>)> done);
+  void Streams(std::string_view user, Callback<void(absl::StatusOr<std::vector<StreamInfo>>)> done);
 
   // Starts nothing more. The host then answers what is under way CANCELLED, stops its timers, and
   // lets the state write until nothing waits; then the client may go.
@@ -148,8 +147,8 @@ class ClientCore {
   absl::Status MaySelect(std::string_view user, int events);
   // Reads the rows, and tells what was found.
   template <typename Found>
-  void Look(std::function<absl::StatusOr<Found>(Transaction&)> look,
-            std::function<void(absl::StatusOr<Found>)> done);
+  void Look(Callback<absl::StatusOr<Found>(Transaction&)> look,
+            Callback<void(absl::StatusOr<Found>)> done);
   // Tells the application.
   SelectedSlots TheOne(Selected done) const;
   SelectedSlots All(SelectedSlots done) const;
@@ -166,7 +165,7 @@ class ClientCore {
     std::vector<Selection> selections;
   };
   // With Leave::kAtStart: when no start of the store is under way.
-  void AfterStart(std::function<void()> task);
+  void AfterStart(Callback<void()> task);
   Decided Decide(const std::string& user, Ranking ranking, const Wanted& wanted);
   // Gives each decision its handle; with a reward window after the store has them all, open.
   void Complete(Decided decided, SelectedSlots done);

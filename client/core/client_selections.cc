@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "client/core/callback.h"
 #include "client/core/client_core.h"
 #include "client/core/features.h"
 #include "client/core/policy.h"
@@ -120,7 +121,7 @@ void ClientCore::SelectDeferred(std::string_view user, const Arms& arms, Ranks r
       std::move(told));
 }
 
-void ClientCore::Activate(const Selection& selection, std::function<void(absl::Status)> done) {
+void ClientCore::Activate(const Selection& selection, Callback<void(absl::Status)> done) {
   auto told = [this, done = std::move(done)](absl::Status status) {
     host_.tell([done, status = std::move(status)] { done(status); });
   };
@@ -177,7 +178,7 @@ void ClientCore::SelectOnDevice(std::string_view user, const Arms& arms, Ranks r
 
 // Beside the calls of a start its place would tell whether the process is another one.
 void ClientCore::RefreshPosterior(std::string_view user,
-                                  std::function<void(absl::StatusOr<bool>)> done) {
+                                  Callback<void(absl::StatusOr<bool>)> done) {
   auto told = [this, done = std::move(done)](absl::StatusOr<bool> changed) {
     host_.tell([done, changed = std::move(changed)] { done(changed); });
   };
@@ -194,7 +195,7 @@ void ClientCore::Run(std::string_view user, const absl::StatusOr<Ranker::Run>& p
                             done = std::move(done)] { RunNow(name, prepared, wanted, done); });
 }
 
-void ClientCore::AfterStart(std::function<void()> task) {
+void ClientCore::AfterStart(Callback<void()> task) {
   if (starts_ == nullptr) return task();
   host_.state->gate().Pass(owner_, std::move(task));
 }

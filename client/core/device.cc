@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "client/core/callback.h"
+
 namespace bandana::device {
 namespace {
 
@@ -111,7 +113,7 @@ struct Device::Client {
 };
 
 Device::Device(std::unique_ptr<Tables> tables, BitSource* bits,
-               std::function<void(const StoreMark&)> on_durable)
+               Callback<void(const StoreMark&)> on_durable)
     : bits_(bits),
       wall_(std::make_unique<const Wall>(now_)),
       state_(std::move(tables), {.elapsed = [this] { return now_.elapsed; },
@@ -123,7 +125,7 @@ Device::~Device() {
   for (const auto& [id, client] : clients_) Close(id);
 }
 
-Device::Result Device::Step(const Now& now, const std::function<void()>& event) {
+Device::Result Device::Step(const Now& now, const Callback<void()>& event) {
   now_ = {now.wall, std::max(now_.elapsed, now.elapsed)};
   event();
   while (state_.Write(DeviceState::Lazy::kLater)) {
@@ -169,7 +171,7 @@ void Device::Connect(const ClientOptions& options, const RowsOrigin& rows, Conne
       .timers = &client.line,
       .wall = wall_.get(),
       .bits = bits_,
-      .tell = [this](std::function<void()> task) { result_.told.push_back(std::move(task)); }};
+      .tell = [this](Callback<void()> task) { result_.told.push_back(std::move(task)); }};
   device::Connect(options, host, rows,
                   [this, id, &client, connected = std::move(connected)](
                       absl::StatusOr<std::unique_ptr<ClientCore>> core) {

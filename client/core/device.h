@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bandana/options.h"
+#include "client/core/callback.h"
 #include "client/core/calls.h"
 #include "client/core/client_core.h"
 #include "client/core/connect.h"
@@ -48,30 +47,29 @@ class Device {
   };
   struct Result {
     std::vector<Call> calls;
-    std::vector<std::function<void()>> told;  // to be run by the host, in their order
+    std::vector<Callback<void()>> told;  // to be run by the host, in their order
     // By `elapsed`; nothing: only an event. A host sets its alarm where this differs from the last
     // one and leaves it alone otherwise, though it be late: an alarm set again because of a
     // reaction would tell of it.
     std::optional<absl::Duration> wake_at;
   };
   using ClientId = std::uint64_t;
-  using Connected = std::function<void(absl::StatusOr<ClientId>)>;
+  using Connected = Callback<void(absl::StatusOr<ClientId>)>;
 
   // `bits`: what is drawn with; outlives the device. `on_durable`: DeviceState::Hooks.
   Device(std::unique_ptr<Tables> tables, BitSource* bits,
-         std::function<void(const StoreMark&)> on_durable);
+         Callback<void(const StoreMark&)> on_durable);
   ~Device();
 
   // Runs the event, and what follows from it. Events call the methods below, or the host's own
   // answer to a commit; nothing else may. No timer runs, however late the host wakes the device: an
   // event may be a reaction, and what is due must not leave because of one.
-  Result Step(const Now& now, const std::function<void()>& event);
+  Result Step(const Now& now, const Callback<void()>& event);
   // The alarm: what is due runs.
   Result Wake(const Now& now);
 
   // As DeviceState::StartRun, before everything else.
-  void Start(const std::optional<StoreMark>& seen,
-             std::function<void(const absl::Status&)> started) {
+  void Start(const std::optional<StoreMark>& seen, Callback<void(const absl::Status&)> started) {
     state_.StartRun(seen, std::move(started));
   }
   // Whether the rows were older than that mark.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/core/callback.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
 
@@ -14,7 +15,7 @@ constexpr absl::Duration kLazyDelay = absl::Seconds(1);
 }  // namespace
 
 void DeviceState::StartRun(const std::optional<StoreMark>& seen,
-                           std::function<void(const absl::Status&)> started) {
+                           Callback<void(const absl::Status&)> started) {
   Tables& tables = writer_.tables();
   if (seen && seen->identity != tables.Mark().identity) {
     return started(DataLoss("device store: the rows are of another store than the host's mark"));
@@ -96,7 +97,7 @@ void DeviceState::Commit(const std::shared_ptr<Writer::Group>& group) {
 // Where a reaction alone waits, lazy operations do not go sooner because of it.
 std::vector<DeviceState::Entry> DeviceState::TakeGroup(Lazy lazy) {
   std::vector<Entry> group;
-  const auto take = [&group](std::deque<Entry>& queue) {
+  const auto take = [&group](std::list<Entry>& queue) {
     while (!queue.empty() && group.size() < kGroupCommitMax) {
       group.push_back(std::move(queue.front()));
       queue.pop_front();

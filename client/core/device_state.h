@@ -3,8 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/core/callback.h"
 #include "client/core/delivery/start_gate.h"
 #include "client/core/journal.h"
 #include "client/core/monotone_clock.h"
@@ -27,12 +27,12 @@ class DeviceState final : public Journal {
  public:
   struct Hooks {
     // As Timers::Elapsed.
-    std::function<absl::Duration()> elapsed;
+    Callback<absl::Duration()> elapsed;
     // Something waits for Write; may be null.
-    std::function<void()> on_queued;
+    Callback<void()> on_queued;
     // How far the rows have come, before anybody hears of the commit. The host keeps the newest
     // outside of the rows, so that an older copy of them is noticed. May be null.
-    std::function<void(const StoreMark&)> on_durable;
+    Callback<void(const StoreMark&)> on_durable;
   };
   DeviceState(std::unique_ptr<Tables> tables, Hooks hooks)
       : writer_(std::move(tables)), hooks_(std::move(hooks)) {}
@@ -40,8 +40,7 @@ class DeviceState final : public Journal {
   // Begins a run, once, before everything else; `started` hears when it is durable. `seen`: the
   // newest mark of the host; rows that are older are charged with all that they cannot know of.
   // Errors: DATA_LOSS rows of another store than the mark; UNAVAILABLE the host.
-  void StartRun(const std::optional<StoreMark>& seen,
-                std::function<void(const absl::Status&)> started);
+  void StartRun(const std::optional<StoreMark>& seen, Callback<void(const absl::Status&)> started);
   bool rolled_back() const { return rolled_back_; }
 
   // As Journal.
@@ -90,8 +89,8 @@ class DeviceState final : public Journal {
   std::unique_ptr<MonotoneClock> clock_;
   std::string identity_;
   DecisionNumber next_number_ = 0;
-  std::deque<Entry> queue_;
-  std::deque<Entry> lazy_;
+  std::list<Entry> queue_;
+  std::list<Entry> lazy_;
   absl::Duration lazy_since_;  // of its first entry
   std::set<OwnerId> owners_;
   OwnerId next_owner_ = 0;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -10,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/core/callback.h"
 #include "client/core/table_forms.h"
 
 namespace bandana::device {
@@ -32,8 +32,8 @@ struct ScanRange {
 // Threads: not thread-safe.
 class Rows {
  public:
-  using Visit = std::function<bool(Record&)>;  // false: no more rows
-  using Committed = std::function<void(const absl::Status&)>;
+  using Visit = Callback<bool(Record&)>;  // false: no more rows
+  using Committed = Callback<void(const absl::Status&)>;
 
   virtual ~Rows() = default;
 

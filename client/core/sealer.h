@@ -1,12 +1,12 @@
 // The hook that seals private columns: AES-256-GCM by the host.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "client/core/callback.h"
 
 namespace bandana::device {
 
@@ -23,7 +23,6 @@ class Sealer {
 };
 
 // `identity`: of the store, 16 bytes.
-using MakeSealer =
-    std::function<absl::StatusOr<std::unique_ptr<Sealer>>(std::string_view identity)>;
+using MakeSealer = Callback<absl::StatusOr<std::unique_ptr<Sealer>>(std::string_view identity)>;
 
 }  // namespace bandana::device

@@ -1,16 +1,15 @@
 // Runs closures later.
 #pragma once
 
-#include <functional>
-
 #include "absl/time/time.h"
+#include "client/core/callback.h"
 
 namespace bandana::device {
 
 // By a clock that nobody sets.
 class Timers {
  public:
-  using Task = std::function<void()>;
+  using Task = Callback<void()>;
 
   virtual ~Timers() = default;
   // Since some start.

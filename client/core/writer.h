@@ -1,13 +1,13 @@
 // Operations on the device's state, many to a commit: all of them durable at once, or none.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "client/core/callback.h"
 #include "client/core/device_time.h"
 #include "client/core/ledger.h"
 #include "client/core/tables.h"
@@ -19,7 +19,7 @@ struct Transaction {
   Tables& tables;
   Ledger& ledger;
   // Tasks that run inside the core once the transaction has ended.
-  std::vector<std::function<void()>>& after;
+  std::vector<Callback<void()>>& after;
 };
 
 // A status that an operation returns is its own affair (a refusal); failures of the rows roll the
@@ -27,11 +27,11 @@ struct Transaction {
 // but Run inside the core.
 class Writer {
  public:
-  using Operation = std::function<absl::Status(Transaction&)>;
-  using Committed = std::function<void(absl::Status)>;
+  using Operation = Callback<absl::Status(Transaction&)>;
+  using Committed = Callback<void(absl::Status)>;
   struct Entry {
     // Reads what the operation must know of the core, when its transaction begins; may be null.
-    std::function<void()> before;
+    Callback<void()> before;
     Operation operation;
     Committed committed;    // may be null
     bool reaction = false;  // must leave no trace of when it came
@@ -43,13 +43,13 @@ class Writer {
     std::vector<Entry> entries;
     std::optional<DeviceTime> time;  // when it began; none: it keeps none
     absl::Status failure;
-    std::vector<std::function<void()>> after;
+    std::vector<Callback<void()>> after;
     bool is_answered = false;
   };
   // After `before` of all entries.
-  using ReadTime = std::function<std::optional<DeviceTime>()>;
+  using ReadTime = Callback<std::optional<DeviceTime>()>;
   // Hears of the commit before its operations do.
-  using Answered = std::function<void(bool durable)>;
+  using Answered = Callback<void(bool durable)>;
 
   explicit Writer(std::unique_ptr<Tables> tables) : tables_(std::move(tables)) {}
 

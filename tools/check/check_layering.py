@@ -145,11 +145,12 @@ PARTS = {
 # Tools without a row: each may include what the row `tools` says.
 PLAIN_TOOLS = {"tools/import"}
 
-# All that the device's core may include from outside the tree, itself or by way of a header: what WebAssembly without threads has, and
-# the part of Abseil that client/core/stand_in stands in for.
+# All that the device's core may include from outside the tree, itself or by way of a header: what WebAssembly without threads has
+# (atomic: closures that it hands out may end in another thread of the C++ SDK), and the part of Abseil that client/core/stand_in stands
+# in for.
 CORE_INCLUDES = {"absl/status/status.h", "absl/status/statusor.h", "absl/strings/cord.h", "absl/strings/str_cat.h", "absl/strings/string_view.h",
-                 "absl/time/time.h", "algorithm", "array", "bit", "charconv", "cmath", "compare", "concepts", "cstddef", "cstdint", "cstdio", "cstdlib",
-                 "cstring", "deque", "functional", "iterator", "limits", "list", "map", "memory", "optional", "set", "span", "string", "string.h",
+                 "absl/time/time.h", "algorithm", "array", "atomic", "bit", "charconv", "cmath", "compare", "concepts", "cstddef", "cstdint", "cstdio", "cstdlib",
+                 "cstring", "functional", "iterator", "limits", "list", "map", "memory", "optional", "set", "span", "string", "string.h",
                  "string_view", "tuple", "type_traits", "unordered_map", "utility", "variant", "vector"}
 
 

@@ -7,6 +7,7 @@
 
 #include "client/abi/src/host_bits.h"
 #include "client/abi/src/to_c.h"
+#include "client/core/callback.h"
 #include "client/core/policy.h"
 #include "client/core/stand_in/entropy_bits.h"
 #include "client/core/store_row.h"
@@ -107,12 +108,12 @@ Device::Now HostedDevice::Now() {
   return now;
 }
 
-Device::Result HostedDevice::InsideCore(const std::function<Device::Result()>& step) {
+Device::Result HostedDevice::InsideCore(const device::Callback<Device::Result()>& step) {
   const EntropyScope entropy(bits_.get());
   return step();
 }
 
-void HostedDevice::Step(const std::function<void()>& event) {
+void HostedDevice::Step(const device::Callback<void()>& event) {
   const Device::Now now = Now();
   Take(InsideCore([&] { return device_->Step(now, event); }), false);
 }
@@ -134,7 +135,7 @@ void HostedDevice::Take(Device::Result result, bool alarm_used) {
 void HostedDevice::Pump() {
   if (std::exchange(pumping_, true)) return;
   while (!freed_ && !waiting_.empty()) {
-    const std::function<void()> hook = std::move(waiting_.front());
+    const device::Callback<void()> hook = std::move(waiting_.front());
     waiting_.pop_front();
     hook();
   }
@@ -221,7 +222,7 @@ absl::Status HostedDevice::Close(bandana_client client) {
 }
 
 absl::Status HostedDevice::With(bandana_client client,
-                                const std::function<void(device::ClientCore&)>& event) {
+                                const device::Callback<void(device::ClientCore&)>& event) {
   BANDANA_ASSIGN_OR_RETURN(device::ClientCore* const core, Find(client));
   Step([&] { event(*core); });
   return absl::OkStatus();

@@ -3,8 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "client/abi/include/bandana.h"
 #include "client/abi/src/mirrored_rows.h"
 #include "client/abi/src/web_call.h"
+#include "client/core/callback.h"
 #include "client/core/device.h"
 
 namespace bandana::abi {
@@ -32,7 +32,8 @@ class HostedDevice {
   absl::Status Connect(const ClientOptions& options, std::uint64_t tag);
   absl::Status Close(bandana_client client);
   // Runs `event` of a client inside the core.
-  absl::Status With(bandana_client client, const std::function<void(device::ClientCore&)>& event);
+  absl::Status With(bandana_client client,
+                    const device::Callback<void(device::ClientCore&)>& event);
   // Errors: INVALID_ARGUMENT no such client.
   absl::StatusOr<device::ClientCore*> Find(bandana_client client);
   absl::Status Wake();
@@ -55,8 +56,8 @@ class HostedDevice {
   absl::Status Enter(bool started) const;
   device::Device::Now Now();
   // All that the core draws there comes from the host.
-  device::Device::Result InsideCore(const std::function<device::Device::Result()>& step);
-  void Step(const std::function<void()>& event);
+  device::Device::Result InsideCore(const device::Callback<device::Device::Result()>& step);
+  void Step(const device::Callback<void()>& event);
   // `alarm_used`: the host has no alarm any more.
   void Take(device::Device::Result result, bool alarm_used);
   // Calls the hooks that wait, unless a hook is running.
@@ -75,8 +76,8 @@ class HostedDevice {
   std::unique_ptr<device::Device> device_;
   std::map<bandana_client, device::Device::ClientId> clients_;
   bandana_client next_client_ = 1;
-  std::deque<std::function<void()>> waiting_;  // hooks to call
-  std::optional<absl::Duration> wake_at_;      // as the host knows it
+  std::list<device::Callback<void()>> waiting_;  // hooks to call
+  std::optional<absl::Duration> wake_at_;        // as the host knows it
   std::uint64_t delivered_commit_ = 0;
   bool pumping_ = false;
   bool inside_ = false;  // a hook runs that the core waits for

@@ -4,11 +4,11 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "client/core/callback.h"
 #include "client/core/rows.h"
 
 namespace bandana::abi {
@@ -17,10 +17,10 @@ namespace bandana::abi {
 class MirroredRows final : public device::Rows {
  public:
   // A commit waits for its answer.
-  using OnCommit = std::function<void(std::uint64_t id, bool erased_private)>;
+  using OnCommit = device::Callback<void(std::uint64_t id, bool erased_private)>;
   // A row that changed: null where it was erased.
   using VisitChange =
-      std::function<void(device::Table, const device::Record& key, const device::Record* row)>;
+      device::Callback<void(device::Table, const device::Record& key, const device::Record* row)>;
 
   explicit MirroredRows(OnCommit on_commit) : on_commit_(std::move(on_commit)) {}
   ~MirroredRows() override;

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "bandana/options.h"
+#include "client/core/callback.h"
 #include "client/core/calls.h"
 #include "client/core/delivery/pending_reports.h"
 #include "client/core/event_mechanism.h"
@@ -39,7 +39,7 @@ class ModelWatch final : public ModelEpoch {
   }
   // `then` runs once the server has answered, or has not (false). At most one question is under
   // way: who asks meanwhile hears of the same answer.
-  using Then = std::function<void(bool answered)>;
+  using Then = Callback<void(bool answered)>;
   void AskAgain(Then then);
 
  private:

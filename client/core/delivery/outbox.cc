@@ -1,6 +1,5 @@
 #include "client/core/delivery/outbox.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "client/core/report_bytes.h"
@@ -79,7 +78,7 @@ void Outbox::Pump() {
 }
 
 Outbox::BatchPtr Outbox::NextBatch() {
-  std::deque<OutboundReport>& queue = tokenless_.empty() ? ready_ : tokenless_;
+  std::list<OutboundReport>& queue = tokenless_.empty() ? ready_ : tokenless_;
   if (queue.empty()) return nullptr;
   auto batch = std::make_shared<Batch>();
   batch->tokenless = &queue == &tokenless_;
@@ -119,14 +118,12 @@ bool Outbox::MayLeave(const BatchPtr& batch) {
 bool Outbox::DropExpired(const BatchPtr& batch) {
   if (!options_.attempts.lifetime) return true;
   const absl::Time oldest = services_.clock->Now() - *options_.attempts.lifetime;
-  const auto expired = std::stable_partition(
-      batch->reports.begin(), batch->reports.end(),
-      [oldest](const OutboundReport& report) { return report.due_at > oldest; });
-  if (expired == batch->reports.end()) return true;
-  for (auto report = expired; report != batch->reports.end(); ++report) {
-    Settle(*report, Delivery::kExpired);
+  std::vector<OutboundReport> expired;
+  for (OutboundReport& report : std::exchange(batch->reports, {})) {
+    (report.due_at > oldest ? batch->reports : expired).push_back(std::move(report));
   }
-  batch->reports.erase(expired, batch->reports.end());
+  if (expired.empty()) return true;
+  for (const OutboundReport& report : expired) Settle(report, Delivery::kExpired);
   Fill(*batch);
   return !batch->reports.empty();
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,8 +97,8 @@ class Outbox {
 
   const Options options_;
   const Services services_;
-  std::deque<OutboundReport> ready_;      // have their token, or need none
-  std::deque<OutboundReport> tokenless_;  // made on the device
+  std::list<OutboundReport> ready_;      // have their token, or need none
+  std::list<OutboundReport> tokenless_;  // made on the device
   int in_flight_ = 0;
   bool closed_ = false;
   bool gave_up_ = false;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "client/core/callback.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
@@ -11,7 +12,7 @@ void PendingReports::End() {
   for (const auto& then : std::exchange(when_idle_, {})) then();
 }
 
-void PendingReports::WhenIdle(std::function<void()> then) {
+void PendingReports::WhenIdle(Callback<void()> then) {
   if (busy_ == 0) return then();
   when_idle_.push_back(std::move(then));
 }

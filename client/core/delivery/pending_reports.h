@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "bandana/client.h"
+#include "client/core/callback.h"
 #include "client/core/delivery/counters.h"
 #include "client/core/delivery/queue_slots.h"
 #include "client/core/tables.h"
@@ -18,7 +18,7 @@ namespace bandana::device {
 // Knows nobody of those who call it.
 class PendingReports {
  public:
-  using Done = std::function<void(Delivery)>;
+  using Done = Callback<void(Delivery)>;
 
   // `counters` outlives it.
   PendingReports(int reports_max, Counters* counters) : counters_(counters), slots_(reports_max) {}
@@ -32,7 +32,7 @@ class PendingReports {
   void Begin(std::int64_t count = 1) { busy_ += count; }
   void End();
   // Runs `then` once nothing is under way, perhaps now.
-  void WhenIdle(std::function<void()> then);
+  void WhenIdle(Callback<void()> then);
 
   // `done` hears the last word on the decision.
   void Await(DecisionNumber number, Done done) { waiters_[number] = std::move(done); }
@@ -57,10 +57,10 @@ class PendingReports {
   Counters* const counters_;
   QueueSlots slots_;
   std::int64_t busy_ = 0;
-  std::vector<std::function<void()>> when_idle_;
+  std::vector<Callback<void()>> when_idle_;
   absl::Status refusal_;
   bool model_changed_ = false;
-  std::unordered_map<DecisionNumber, Done> waiters_;
+  std::map<DecisionNumber, Done> waiters_;
 };
 
 }  // namespace bandana::device

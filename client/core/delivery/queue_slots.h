@@ -2,17 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <functional>
+#include <list>
 
 #include "absl/status/status.h"
 #include "bandana/options.h"
+#include "client/core/callback.h"
 
 namespace bandana::device {
 
 class QueueSlots {
  public:
-  using Granted = std::function<void(absl::Status)>;
+  using Granted = Callback<void(absl::Status)>;
 
   explicit QueueSlots(int capacity) : capacity_(capacity) {}
 
@@ -37,7 +37,7 @@ class QueueSlots {
   const std::int64_t capacity_;
   std::int64_t used_ = 0;
   bool closed_ = false;
-  std::deque<Granted> waiting_;
+  std::list<Granted> waiting_;
 };
 
 }  // namespace bandana::device

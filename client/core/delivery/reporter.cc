@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/core/adopted_tokens.h"
+#include "client/core/callback.h"
 #include "client/core/release.h"
 #include "common/base/status.h"
 #include "common/promise/window_schedule.h"
@@ -306,7 +307,7 @@ void Reporter::Answer(const CallPtr& call, const absl::Status& status,
   services_.pending->End();
 }
 
-void Reporter::Flush(std::function<void()> flushed) {
+void Reporter::Flush(Callback<void()> flushed) {
   services_.timer->Tick();
   services_.pending->WhenIdle(std::move(flushed));
 }

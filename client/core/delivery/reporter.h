@@ -3,7 +3,6 @@
 // answer. Without: drawn and handed over at once.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "bandana/client.h"
+#include "client/core/callback.h"
 #include "client/core/delivery/counters.h"
 #include "client/core/delivery/outbox.h"
 #include "client/core/delivery/pending_reports.h"
@@ -27,10 +27,10 @@ namespace bandana::device {
 
 class Reporter {
  public:
-  using Queued = std::function<void(absl::Status)>;
+  using Queued = Callback<void(absl::Status)>;
   using Done = PendingReports::Done;
   // Changes made by a reaction beside the value that is held: none, but in mutants of the audit.
-  using OnReaction = std::function<void(Transaction&, ReportRow&, const EventMechanism&)>;
+  using OnReaction = Callback<void(Transaction&, ReportRow&, const EventMechanism&)>;
 
   struct Options {
     PolicyId policy = 0;
@@ -87,7 +87,7 @@ class Reporter {
   void Report(Handle handle, std::optional<double> reward, Queued queued, Done done);
 
   // Sends what is due; `flushed` runs once all of it has been answered.
-  void Flush(std::function<void()> flushed);
+  void Flush(Callback<void()> flushed);
 
  private:
   struct Call;

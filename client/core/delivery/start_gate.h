@@ -2,17 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <functional>
-#include <iterator>
+#include <list>
 #include <utility>
+
+#include "client/core/callback.h"
 
 namespace bandana::device {
 
 // Tasks run one after another, and none while a start is under way. A task may pass once more.
 class StartGate {
  public:
-  using Task = std::function<void()>;
+  using Task = Callback<void()>;
 
   void Begin() { ++starts_; }
   void End() {
@@ -31,7 +31,7 @@ class StartGate {
   }
   // The client closes: its tasks run now, and find that.
   void Release(std::int64_t owner) {
-    std::deque<Waiting> others;
+    std::list<Waiting> others;
     for (Waiting& waiting : std::exchange(waiting_, {})) {
       if (waiting.owner == owner) {
         waiting.task();
@@ -39,8 +39,7 @@ class StartGate {
         others.push_back(std::move(waiting));
       }
     }
-    waiting_.insert(waiting_.begin(), std::make_move_iterator(others.begin()),
-                    std::make_move_iterator(others.end()));
+    waiting_.splice(waiting_.begin(), others);
   }
 
  private:
@@ -49,7 +48,7 @@ class StartGate {
     Task task;
   };
   int starts_ = 0;
-  std::deque<Waiting> waiting_;
+  std::list<Waiting> waiting_;
 };
 
 }  // namespace bandana::device

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "client/core/callback.h"
 
 namespace bandana::device {
 
@@ -70,7 +71,7 @@ void Starts::End() {
   for (const auto& then : std::exchange(when_ended_, {})) then();
 }
 
-void Starts::BeforeSelection(std::function<void()> select) {
+void Starts::BeforeSelection(Callback<void()> select) {
   services_.gate->Pass(options_.owner, [this, select = std::move(select)] {
     auto now = std::make_shared<absl::Time>();
     auto overtaken = std::make_shared<std::vector<DecisionNumber>>();
@@ -88,7 +89,7 @@ void Starts::BeforeSelection(std::function<void()> select) {
   });
 }
 
-void Starts::WhenEnded(std::function<void()> then) {
+void Starts::WhenEnded(Callback<void()> then) {
   if (!running_) return then();
   when_ended_.push_back(std::move(then));
 }

@@ -2,11 +2,11 @@
 // are drawn and sent and anything is fetched.
 #pragma once
 
-#include <functional>
 #include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "client/core/callback.h"
 #include "client/core/delivery/counters.h"
 #include "client/core/delivery/model_watch.h"
 #include "client/core/delivery/outbox.h"
@@ -41,7 +41,7 @@ class Starts {
     StreamOutbox* stream_outbox = nullptr;
     WindowTimer* timer = nullptr;
     // Fetches once what the clock would fetch, and calls back.
-    std::function<void(std::function<void()>)> fetch;
+    Callback<void(Callback<void()>)> fetch;
   };
   Starts(Options options, Services services) : options_(options), services_(std::move(services)) {}
 
@@ -50,9 +50,9 @@ class Starts {
   void Begin(bool has_model);
   // Runs `select` when no start of the store is under way, and what can never be reported has given
   // its place up.
-  void BeforeSelection(std::function<void()> select);
+  void BeforeSelection(Callback<void()> select);
   // Runs `then` when no start of this client is under way, perhaps now.
-  void WhenEnded(std::function<void()> then);
+  void WhenEnded(Callback<void()> then);
   // The client closes: nobody waits for it any more.
   void Abandon() { End(); }
 
@@ -67,7 +67,7 @@ class Starts {
   const Options options_;
   const Services services_;
   bool running_ = false;
-  std::vector<std::function<void()>> when_ended_;
+  std::vector<Callback<void()>> when_ended_;
 };
 
 }  // namespace bandana::device

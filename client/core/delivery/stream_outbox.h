@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -82,7 +82,7 @@ class StreamOutbox {
   const Options options_;
   const Services services_;
   std::map<StreamId, Stream> streams_;
-  std::deque<StreamId> queue_;
+  std::list<StreamId> queue_;
   int in_flight_ = 0;
   bool closed_ = false;
   bool gave_up_ = false;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "client/core/callback.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
@@ -10,7 +11,7 @@ namespace bandana::device {
 struct ArmEffectsClock::Fetching {
   ArmEffectsPages pages;
   std::string all;  // their bytes, to be kept
-  std::function<void(absl::Status)> done;
+  Callback<void(absl::Status)> done;
 };
 
 ArmEffectsClock::ArmEffectsClock(Options options, Calls* calls, Timers* timers)
@@ -25,7 +26,7 @@ ArmEffectsClock::ArmEffectsClock(Options options, Calls* calls, Timers* timers)
   if (started_ && !none_) latest_ = pages.Take();
 }
 
-void ArmEffectsClock::FetchAtStart(std::function<void()> done) {
+void ArmEffectsClock::FetchAtStart(Callback<void()> done) {
   if (!started_ || none_) return done();
   Fetch([done = std::move(done)](const absl::Status&) { done(); });
 }
@@ -51,7 +52,7 @@ void ArmEffectsClock::Wait() {
   });
 }
 
-void ArmEffectsClock::Fetch(std::function<void(absl::Status)> done) {
+void ArmEffectsClock::Fetch(Callback<void(absl::Status)> done) {
   auto fetching = std::make_shared<Fetching>();
   fetching->done = std::move(done);
   FetchPage(fetching, 0);

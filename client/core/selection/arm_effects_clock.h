@@ -2,7 +2,6 @@
 // when says anything of a decision.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/core/callback.h"
 #include "client/core/calls.h"
 #include "client/core/kept_answers.h"
 #include "client/core/selection/arm_effects.h"
@@ -31,7 +31,7 @@ class ArmEffectsClock {
     // what is kept.
     KeptAnswers* kept = nullptr;
   };
-  using Started = std::function<void(const absl::Status&)>;
+  using Started = Callback<void(const absl::Status&)>;
 
   // Both outlive it.
   ArmEffectsClock(Options options, Calls* calls, Timers* timers);
@@ -42,7 +42,7 @@ class ArmEffectsClock {
   // not started.
   void Start(Started started);
   // With `kept`: one fetch, if Start was called on this device. `done` runs when it has ended.
-  void FetchAtStart(std::function<void()> done);
+  void FetchAtStart(Callback<void()> done);
   // Starts nothing more.
   void Close() { closed_ = true; }
 
@@ -53,7 +53,7 @@ class ArmEffectsClock {
   struct Fetching;
 
   void Wait();
-  void Fetch(std::function<void(absl::Status)> done);
+  void Fetch(Callback<void(absl::Status)> done);
   void FetchPage(const std::shared_ptr<Fetching>& fetching, std::uint64_t first_arm);
   absl::Status Take(Fetching& fetching, const Answer& answer, const std::string& response,
                     std::uint64_t& next_arm);

@@ -2,11 +2,12 @@
 
 #include <utility>
 
+#include "client/core/callback.h"
 #include "common/base/status.h"
 
 namespace bandana::device {
 
-void PosteriorClock::Start(std::function<void(const absl::Status&)> started) {
+void PosteriorClock::Start(Callback<void(const absl::Status&)> started) {
   if (options_.kept != nullptr) {
     const auto kept = options_.kept->Find(KeptAnswers::kPosterior);
     const auto response = ReadPosteriorResponse(kept == nullptr ? "" : *kept);
@@ -19,7 +20,7 @@ void PosteriorClock::Start(std::function<void(const absl::Status&)> started) {
   });
 }
 
-void PosteriorClock::FetchAtStart(std::function<void()> done) {
+void PosteriorClock::FetchAtStart(Callback<void()> done) {
   Fetch([done = std::move(done)](const absl::Status&) { done(); });
 }
 
@@ -32,7 +33,7 @@ void PosteriorClock::Wait() {
   });
 }
 
-void PosteriorClock::Fetch(const std::function<void(absl::Status)>& done) {
+void PosteriorClock::Fetch(const Callback<void(absl::Status)>& done) {
   calls_->Make(Method::kGetPosterior,
                PosteriorRequestBytes(options_.model, "", latest_ == nullptr ? 0 : latest_->version),
                {.deadline = options_.deadline},

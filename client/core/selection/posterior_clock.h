@@ -2,12 +2,12 @@
 // says nothing about anybody.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/core/callback.h"
 #include "client/core/calls.h"
 #include "client/core/kept_answers.h"
 #include "client/core/selection/posteriors.h"
@@ -33,9 +33,9 @@ class PosteriorClock {
 
   // Fetches the first posterior, then goes on; `started` hears of the first. Call once. Errors: of
   // the call; INTERNAL an answer of another shape.
-  void Start(std::function<void(const absl::Status&)> started);
+  void Start(Callback<void(const absl::Status&)> started);
   // With `kept`: one fetch. `done` runs when it was answered, or was not.
-  void FetchAtStart(std::function<void()> done);
+  void FetchAtStart(Callback<void()> done);
   // Starts nothing more.
   void Close() { closed_ = true; }
 
@@ -44,7 +44,7 @@ class PosteriorClock {
 
  private:
   void Wait();
-  void Fetch(const std::function<void(absl::Status)>& done);
+  void Fetch(const Callback<void(absl::Status)>& done);
   absl::Status Take(const Answer& answer, const std::string& bytes);
   absl::Status Parse(const PosteriorResponse& response);
 

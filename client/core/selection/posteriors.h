@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 
 #include "absl/status/statusor.h"
 #include "client/core/selection/posterior_message.h"
@@ -55,7 +55,7 @@ class PosteriorCache {
     std::shared_ptr<const UserPosterior> posterior;
   };
   std::list<Entry> entries_;  // last used first
-  std::unordered_map<std::string, std::list<Entry>::iterator> by_user_;
+  std::map<std::string, std::list<Entry>::iterator> by_user_;
 };
 
 }  // namespace bandana::device

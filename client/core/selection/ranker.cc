@@ -1,12 +1,12 @@
 #include "client/core/selection/ranker.h"
 
 #include <algorithm>
-#include <functional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "client/core/callback.h"
 #include "client/core/features.h"
 #include "client/core/policy.h"
 #include "client/core/selection/arm_effects_clock.h"
@@ -59,7 +59,7 @@ class ArmsAsVectors {
   // Lives as long as this.
   const Arms& arms() const { return arms_; }
   // Gives a ranking of them its names, and says what was found.
-  using Finish = std::function<void(Ranking&)>;
+  using Finish = Callback<void(Ranking&)>;
   Finish finish() const {
     return [ids = ids_, notes = encoded_.notes, count = encoded_.count](Ranking& ranking) {
       if (ids.empty()) return;
@@ -85,7 +85,7 @@ absl::Status CheckRanksHere(const Ranks& ranks) {
 // A decision made here keeps ids of arms where their effects are known: the server learns those of
 // the arm shown.
 absl::StatusOr<Run> RankWith(const PublicSpec& spec, std::string_view user, const Arms& arms,
-                             const Ranks& ranks, std::function<Known()> known) {
+                             const Ranks& ranks, Callback<Known()> known) {
   ArmsAsVectors vectors;
   BANDANA_RETURN_IF_ERROR(vectors.Take(spec, arms));
   if (vectors.arms().form != Arms::Form::kInline || vectors.arms().context != nullptr) {
@@ -145,9 +145,7 @@ class ServerRanker : public Ranker {
   }
 
   void Close() override { arm_effects_.Close(); }
-  void FetchAtStart(std::function<void()> done) override {
-    arm_effects_.FetchAtStart(std::move(done));
-  }
+  void FetchAtStart(Callback<void()> done) override { arm_effects_.FetchAtStart(std::move(done)); }
 
   absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
                               const Ranks& ranks) override {
@@ -299,11 +297,11 @@ class ClockRanker final : public Ranker {
                 .kept = options.kept},
                calls, timers) {}
 
-  void Start(std::function<void(const absl::Status&)> started) override {
+  void Start(Callback<void(const absl::Status&)> started) override {
     clock_.Start(std::move(started));
   }
   void Close() override { clock_.Close(); }
-  void FetchAtStart(std::function<void()> done) override { clock_.FetchAtStart(std::move(done)); }
+  void FetchAtStart(Callback<void()> done) override { clock_.FetchAtStart(std::move(done)); }
 
   absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
                               const Ranks& ranks) override {

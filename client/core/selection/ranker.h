@@ -1,7 +1,6 @@
 // Where the arms of a model are ranked: by its server, or on this device.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "absl/time/time.h"
 #include "bandana/client.h"
 #include "client/core/backoff.h"
+#include "client/core/callback.h"
 #include "client/core/calls.h"
 #include "client/core/event_mechanism.h"
 #include "client/core/handle.h"
@@ -24,9 +24,9 @@ namespace bandana::device {
 // queue.
 class Ranker {
  public:
-  using Ranked = std::function<void(absl::StatusOr<Ranking>)>;
+  using Ranked = Callback<void(absl::StatusOr<Ranking>)>;
   // Runs what was prepared. Once.
-  using Run = std::function<void(Ranked)>;
+  using Run = Callback<void(Ranked)>;
 
   struct Options {
     PublicSpec spec;
@@ -44,12 +44,10 @@ class Ranker {
 
   // Before the first selection; `started` hears when there may be one. Errors: as
   // PosteriorClock::Start.
-  virtual void Start(std::function<void(const absl::Status&)> started) {
-    started(absl::OkStatus());
-  }
+  virtual void Start(Callback<void(const absl::Status&)> started) { started(absl::OkStatus()); }
   virtual void Close() {}
   // At a start: each fetch once. `done` runs when they were answered, or were not.
-  virtual void FetchAtStart(std::function<void()> done) { done(); }
+  virtual void FetchAtStart(Callback<void()> done) { done(); }
 
   // As Client's Select, SelectSlots, SelectPoint, SelectOnDevice and RefreshPosterior.
   virtual absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
@@ -58,7 +56,7 @@ class Ranker {
   virtual absl::StatusOr<Run> PreparePoint(std::string_view user) = 0;
   virtual absl::StatusOr<Run> PrepareHere(std::string_view user, const Arms& arms,
                                           const Ranks& ranks) = 0;
-  using Refreshed = std::function<void(absl::StatusOr<bool>)>;
+  using Refreshed = Callback<void(absl::StatusOr<bool>)>;
   virtual void Refresh(std::string_view user, Refreshed done) = 0;
 
   // Whether the handle of such a selection holds the features of all its ranks. `window`: the model

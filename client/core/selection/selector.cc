@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "client/core/callback.h"
 #include "client/core/handle.h"
 #include "common/base/status.h"
 #include "common/base/utf8.h"
@@ -93,12 +94,12 @@ absl::StatusOr<Ranking> ParseSelectResponse(const SelectRequest& request, int di
 struct Selector::Attempt {
   SelectRequest request;
   std::string bytes;
-  std::function<void(absl::StatusOr<Ranking>)> done;
+  Callback<void(absl::StatusOr<Ranking>)> done;
   absl::Duration deadline;  // of the timers' clock
   int number = 0;
 };
 
-void Selector::Select(SelectRequest request, std::function<void(absl::StatusOr<Ranking>)> done) {
+void Selector::Select(SelectRequest request, Callback<void(absl::StatusOr<Ranking>)> done) {
   auto attempt = std::make_shared<Attempt>();
   attempt->bytes = request.Under(options_.policy_hash);
   attempt->request = std::move(request);

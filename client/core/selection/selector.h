@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "bandana/client.h"
 #include "client/core/backoff.h"
+#include "client/core/callback.h"
 #include "client/core/calls.h"
 #include "client/core/selection/select_message.h"
 #include "client/core/timers.h"
@@ -54,7 +54,7 @@ class Selector {
 
   // Tries again after UNAVAILABLE, and after RESOURCE_EXHAUSTED with a pushback, while the deadline
   // leaves time for it; then answers the last error.
-  void Select(SelectRequest request, std::function<void(absl::StatusOr<Ranking>)> done);
+  void Select(SelectRequest request, Callback<void(absl::StatusOr<Ranking>)> done);
 
  private:
   struct Attempt;
