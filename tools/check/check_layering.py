@@ -105,13 +105,15 @@ ALLOWED = {
     # Judging by logs on disk.
     "tools/judge": ["common/base", "common/decisions", "common/judging", "server/decisions", "tools/base",
                     "tools/decisions", "tools/replay"],
+    # Scales of models from logs.
+    "tools/tune": ["common/base", "common/decisions", "common/judging", "proto", "tools/base", "tools/judge", "tools/replay"],
     # Mechanisms as their papers print them.
     "tools/published": COMMON,
     # The audits look at what a device sends, at models that are opened again, and at both sides in worlds that are
     # compared.
     "tools/audit": TOOLS + CORE + MODELS + ["common/decisions", "server/decisions", "server/models/admission", "tools/published", "client/core", "client/src*", "server/log",
                                             "server/service*", "server/ops*", "server/api"],
-    "tools/ctl": TOOLS + CORE + MODELS + ["common/decisions", "common/judging", "server/decisions", "server/ops/config", "tools/judge"],  # data folders of a stopped server
+    "tools/ctl": TOOLS + CORE + MODELS + ["common/decisions", "common/judging", "server/decisions", "server/ops/config", "tools/judge", "tools/tune"],  # data folders of a stopped server
     # Its second device is the C interface, in the host that is the example.
     "tools/fleet": TOOLS + ["examples"],
     "tools": TOOLS,

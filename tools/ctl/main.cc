@@ -21,6 +21,7 @@
 #include "tools/ctl/offline.h"
 #include "tools/judge/evaluate_options.h"
 #include "tools/judge/judge_main.h"
+#include "tools/tune/tune_main.h"
 
 ABSL_FLAG(std::string, target, "",
           "the server's gRPC address, host:port; decisions export: may stand several times");
@@ -63,7 +64,7 @@ std::string Usage() {
          "\nWith the server stopped, --config FILE (its configuration) or --data_dir DIR in place "
          "of "
          "--target:\n\n" +
-         OfflineHelp() + "\nWithout a server:\n\n" + EvaluateHelp() +
+         OfflineHelp() + "\nWithout a server:\n\n" + EvaluateHelp() + TuneHelp() +
          "\n  --json FILE  also writes the answer as JSON; --json=- writes JSON alone, to "
          "stdout\n" +
          kSecurityFlagsHelp;
@@ -164,6 +165,9 @@ absl::Status ReadSplitFlags(SplitOptions& options) {
 
 int Main(int argc, char** argv) {
   if (const auto words = EvaluateWords(argc, argv)) return RunEvaluate(*words, stdout, stderr);
+  if (argc > 1 && std::string_view(argv[1]) == "tune") {
+    return RunTune(std::vector<std::string>(argv + 2, argv + argc), stdout, stderr);
+  }
   ExitOnHelpOrVersion(argc, argv);
   const std::vector<std::string> targets = Targets(argc, argv);
   absl::SetProgramUsageMessage(Usage());

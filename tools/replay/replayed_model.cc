@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <numbers>
 #include <utility>
 #include <variant>
 
@@ -293,40 +294,77 @@ absl::StatusOr<ReportedReward> ReplayedModel::ReportOf(const LoggedSlot& slot) {
   return ReportedReward{.output = drawn.output()};
 }
 
+absl::StatusOr<double> ReplayedModel::LogDensity(const LoggedDecision& decision,
+                                                 const LoggedSlot& slot,
+                                                 const Family::Weighed& event) {
+  if (core_->stale()) BANDANA_RETURN_IF_ERROR(core_->Refresh());
+  const std::vector<EffectKey> user = KeysOfUser(decision.user);
+  BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(decision.user));
+  const std::size_t parts = keys_.size() / arms_.size();
+  const ArmsOnOffer chosen{.features = std::span(arms_).subspan(slot.chosen, 1),
+                           .keys = std::span(keys_).subspan(slot.chosen * parts, parts)};
+  core_->Served()->Score(Whom{.node = node, .keys = user}, chosen, scratch_, scores_);
+  const double noise = spec().effects ? spec().reward_stddev * spec().reward_stddev + event.variance
+                                      : spec().bandit.observation_variance;
+  // A scaled event is one of the features times the scale.
+  const double mean = event.scale * scores_.means[0];
+  const double variance = noise + std::pow(event.scale * scores_.widths[0], 2);
+  return -0.5 * (std::log(2 * std::numbers::pi * variance) +
+                 (event.reward - mean) * (event.reward - mean) / variance) +
+         std::log(event.scale);
+}
+
+absl::Status ReplayedModel::LearnSlot(const LoggedDecision& decision, const LoggedSlot& slot,
+                                      double* log_density) {
+  BANDANA_RETURN_IF_ERROR(FindArms(slot));
+  BANDANA_ASSIGN_OR_RETURN(const ReportedReward report, ReportOf(slot));
+  const auto read = reader_->Read(report);
+  const auto* event = std::get_if<ReadReward>(&read);
+  if (event == nullptr) {
+    return FailedPrecondition("reward: the model refuses it: ",
+                              v1::RejectReason_Name(std::get<v1::RejectReason>(read)));
+  }
+  if (log_density != nullptr) {
+    BANDANA_ASSIGN_OR_RETURN(const double density, LogDensity(decision, slot, event->event));
+    *log_density += density;
+  }
+  std::vector<EffectKey> keys = KeysOfUser(decision.user);
+  if (spec().effects) {
+    const std::size_t parts = keys_.size() / arms_.size();
+    const auto first = keys_.begin() + static_cast<std::ptrdiff_t>(slot.chosen * parts);
+    keys.insert(keys.end(), first, first + static_cast<std::ptrdiff_t>(parts));
+  }
+  BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(decision.user));
+  const UserNodes::Address address = UserNodesOf(spec()).AddressOf(node, decision.user);
+  const auto d = static_cast<std::size_t>(spec().public_spec.dimension);
+  OutcomeRecord record;
+  record.event.id = IdOf(++number_);
+  record.event.epoch = core_->state().epoch;
+  record.event.time = decision.time;
+  record.event.node = address.node;
+  record.event.user = address.user;
+  record.event.features = PackedDoubles(std::span(arms_[slot.chosen], d));
+  record.event.keys = PackedKeys(keys);
+  record.received = decision.time;
+  record.deadline = absl::InfiniteFuture();
+  std::vector<double> scaled;
+  WriteOutcome(spec(), event->event, slot.chosen_p, record, scaled);
+  return core_->Append(Encode(record));
+}
+
 absl::Status ReplayedModel::Learn(const LoggedDecision& decision) {
   for (const LoggedSlot& slot : decision.slots) {
-    BANDANA_RETURN_IF_ERROR(FindArms(slot));
-    BANDANA_ASSIGN_OR_RETURN(const ReportedReward report, ReportOf(slot));
-    const auto read = reader_->Read(report);
-    const auto* event = std::get_if<ReadReward>(&read);
-    if (event == nullptr) {
-      return FailedPrecondition("reward: the model refuses it: ",
-                                v1::RejectReason_Name(std::get<v1::RejectReason>(read)));
-    }
-    std::vector<EffectKey> keys = KeysOfUser(decision.user);
-    if (spec().effects) {
-      const std::size_t parts = keys_.size() / arms_.size();
-      const auto first = keys_.begin() + static_cast<std::ptrdiff_t>(slot.chosen * parts);
-      keys.insert(keys.end(), first, first + static_cast<std::ptrdiff_t>(parts));
-    }
-    BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(decision.user));
-    const UserNodes::Address address = UserNodesOf(spec()).AddressOf(node, decision.user);
-    const auto d = static_cast<std::size_t>(spec().public_spec.dimension);
-    OutcomeRecord record;
-    record.event.id = IdOf(++number_);
-    record.event.epoch = core_->state().epoch;
-    record.event.time = decision.time;
-    record.event.node = address.node;
-    record.event.user = address.user;
-    record.event.features = PackedDoubles(std::span(arms_[slot.chosen], d));
-    record.event.keys = PackedKeys(keys);
-    record.received = decision.time;
-    record.deadline = absl::InfiniteFuture();
-    std::vector<double> scaled;
-    WriteOutcome(spec(), event->event, slot.chosen_p, record, scaled);
-    BANDANA_RETURN_IF_ERROR(core_->Append(Encode(record)));
+    BANDANA_RETURN_IF_ERROR(LearnSlot(decision, slot, nullptr));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<double> ReplayedModel::LearnWithEvidence(const LoggedDecision& decision) {
+  double evidence = 0;
+  for (const LoggedSlot& slot : decision.slots) {
+    BANDANA_RETURN_IF_ERROR(LearnSlot(decision, slot, &evidence));
+  }
+  return evidence;
 }
 
 }  // namespace bandana

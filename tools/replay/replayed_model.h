@@ -45,6 +45,10 @@ class ReplayedModel {
   // configuration's mechanism does not give; as Law.
   absl::Status Learn(const LoggedDecision& decision);
 
+  // As Learn, and the sum over slots of log N(y; m, v): the log density of the rewards, as the
+  // model learns them, under what it predicted of each before. docs/design/judging.md#tuning.
+  absl::StatusOr<double> LearnWithEvidence(const LoggedDecision& decision);
+
   const ModelSpec& spec() const { return core_->spec(); }
 
  private:
@@ -59,6 +63,11 @@ class ReplayedModel {
   // Features and keys of every arm of the slot, into arms_ and keys_.
   absl::Status FindArms(const LoggedSlot& slot);
   absl::Status FindKeys(const LoggedSlot& slot);
+  absl::Status LearnSlot(const LoggedDecision& decision, const LoggedSlot& slot,
+                         double* log_density);
+  // log N(y; m, v) of the chosen arm's reward as it is read, times its scale.
+  absl::StatusOr<double> LogDensity(const LoggedDecision& decision, const LoggedSlot& slot,
+                                    const Family::Weighed& event);
   std::vector<EffectKey> KeysOfUser(const std::string& user) const;
   absl::StatusOr<ReportedReward> ReportOf(const LoggedSlot& slot);
   // The randomizer's output whose value is `released`.
