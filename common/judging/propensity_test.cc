@@ -76,7 +76,8 @@ void PropensityTest::EndDesign(double planned) {
     const double v = sequence.design_square / count * planned / ((k + 1) * (k + 1));
     return AnytimeBound(k, MixtureParameter(v, kLogThreshold));
   };
-  whole_.above = whole_.below = bound(whole_, 1);
+  // Terms of the first are at least -1 as they are.
+  whole_.above = whole_.below = bound(whole_, 0);
   alone_.above = bound(alone_, 1);
   alone_.below = bound(alone_, weight_max_);
 }
