@@ -9,6 +9,7 @@
 
 #include "common/base/status.h"
 #include "common/decisions/check_decision.h"
+#include "common/judging/lift_forecast.h"
 #include "common/judging/row.h"
 #include "common/judging/simple_policies.h"
 
@@ -17,8 +18,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kAgainst = {"", "uniform", "first"};
 constexpr std::size_t kAgainstUniform = 1;  // of the pairs
-constexpr double kDecisionsMost = 1e12;
-constexpr std::size_t kWaitingCost = 256;  // bytes beside an encoded decision
+constexpr std::size_t kWaitingCost = 256;   // bytes beside an encoded decision
 
 RewardScale ScaleOf(const SegmentHeader& facts) {
   return facts.epsilon > 0 ? RewardScale{facts.low, facts.high}
@@ -71,6 +71,8 @@ std::size_t LiftMonitor::HashOfId::operator()(const StoredId& id) const {
   std::memcpy(&hash, id.data(), sizeof hash);
   return hash;
 }
+
+double LiftMonitor::LogThreshold() { return std::log(2 * kAgainst.size() / (1 - kConfidence)); }
 
 LiftMonitor::LiftMonitor(const SegmentHeader& facts, double unreported)
     : facts_(facts), judge_(MakeJudge(facts, unreported)) {}
@@ -199,18 +201,9 @@ std::optional<std::uint64_t> LiftMonitor::Needed() const {
                     lift.dr.upper.HalfWidth(terms, threshold)) <= sought;
   };
   const auto now = static_cast<double>(lift.dr.lower.terms());
-  if (narrow(now)) return 0;
-  double low = now;
-  double high = 2 * now;
-  while (!narrow(high)) {
-    if (high > kDecisionsMost) return std::nullopt;
-    low = std::exchange(high, 2 * high);
-  }
-  while (high - low > 0.005 * high) {
-    const double middle = low + (high - low) / 2;
-    (narrow(middle) ? high : low) = middle;
-  }
-  return static_cast<std::uint64_t>(std::ceil(high - now));
+  const std::optional<double> least = LeastDecisions(now, narrow);
+  if (!least) return std::nullopt;
+  return static_cast<std::uint64_t>(std::ceil(*least - now));
 }
 
 LiftReport LiftMonitor::Report() const {

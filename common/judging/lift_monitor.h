@@ -62,6 +62,9 @@ class LiftMonitor {
   static constexpr std::size_t kWaitingBytesMax = std::size_t{32} << 20;
   static constexpr double kLiftSought = 0.1;  // of what uniform brings above the least reward
 
+  // log(1/error) of one end of one interval.
+  static double LogThreshold();
+
   // `facts` as of the model's decision log; not `clipped`. `unreported`: in the reward range.
   LiftMonitor(const SegmentHeader& facts, double unreported);
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "common/base/removal.h"
 #include "common/base/status.h"
 #include "common/design/family.h"
+#include "common/design/judgeable.h"
 #include "common/model/entries/records.h"
 #include "common/model/paths/entry_events.h"
 #include "common/promise/mechanism.h"
@@ -17,28 +17,6 @@ namespace bandana::server {
 namespace {
 
 constexpr int kEntriesAtOnce = 4096;
-
-// The facts that all lines have in common.
-SegmentHeader FactsOf(const ModelSpec& spec, const InstanceId& instance) {
-  const PublicSpec& p = spec.public_spec;
-  SegmentHeader facts{
-      .instance = instance,
-      .range = p.reward_range,
-      .form = FamilyOf(spec).centres_shares(spec) ? RewardForm::kCentredShare : RewardForm::kAsIs,
-      .reported_within = p.token_lifetime};
-  const RewardReports* const rewards = p.made->rewards();
-  if (rewards == nullptr) return facts;
-  facts.epsilon = p.epsilon.value;
-  facts.clipped = rewards->uses_windows();
-  const auto value = [&](std::uint32_t output) {
-    const auto read = rewards->Read({.output = output, .whole_range = rewards->uses_windows()},
-                                    spec.reward_stddev);
-    return std::get<RewardEvent>(read).value;  // it takes every one of its outputs
-  };
-  facts.low = std::min(value(0), value(rewards->outputs() - 1));
-  facts.high = std::max(value(0), value(rewards->outputs() - 1));
-  return facts;
-}
 
 // Perhaps not all rows of the last entry were written: it is read again while it is there.
 absl::Status CatchUp(const DecisionLogPlace& place, DecisionLog& decisions) {
@@ -69,6 +47,23 @@ absl::Status CatchUp(const DecisionLogPlace& place, DecisionLog& decisions) {
 }
 
 }  // namespace
+
+SegmentHeader FactsOf(const ModelSpec& spec, const InstanceId& instance) {
+  const PublicSpec& p = spec.public_spec;
+  SegmentHeader facts{
+      .instance = instance,
+      .range = p.reward_range,
+      .form = FamilyOf(spec).centres_shares(spec) ? RewardForm::kCentredShare : RewardForm::kAsIs,
+      .reported_within = p.token_lifetime};
+  const RewardReports* const rewards = p.made->rewards();
+  if (rewards == nullptr) return facts;
+  facts.epsilon = p.epsilon.value;
+  facts.clipped = rewards->uses_windows();
+  const RewardRange released = *ReleasedRange(spec);
+  facts.low = released.min;
+  facts.high = released.max;
+  return facts;
+}
 
 void AppendRows(const LogEntry& entry, int dimension, std::vector<RewardRow>& rows) {
   const absl::StatusOr<Record> record = Decode(entry.record, dimension);

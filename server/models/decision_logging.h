@@ -19,6 +19,9 @@ namespace bandana::server {
 // entry that does not parse has none: the state machine says so.
 void AppendRows(const LogEntry& entry, int dimension, std::vector<RewardRow>& rows);
 
+// The facts that all lines of the model have in common.
+SegmentHeader FactsOf(const ModelSpec& spec, const InstanceId& instance);
+
 struct DecisionLogPlace {
   const ModelSpec& spec;
   const std::string& folder;  // the model's

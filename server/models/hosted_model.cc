@@ -152,6 +152,7 @@ absl::Status Model::Start() {
                                             .applied = recovered.state.position.sequence,
                                             .now = [this] { return clock_.Now(); }},
                                            options_));
+  lift_ = Lift::Of(spec_, FactsOf(spec_, instance_));
   BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
   if (owes) BANDANA_RETURN_IF_ERROR(OpenEpoch().status());
   // Reports in the windows of a former checkpoint stand nowhere else.

@@ -22,6 +22,7 @@
 #include "server/models/catalogue/arm_catalogue.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/hosted_model.h"
+#include "server/models/lift.h"
 #include "server/models/log_clock.h"
 #include "server/models/model_stats.h"
 
@@ -47,6 +48,7 @@ class LogModel : public Interface {
     bytes.reserve(512);
     EncodeDecision(decision, bytes);
     decisions_->Add(std::move(bytes), user);
+    if (lift_ != nullptr) lift_->Decided(decision);
   }
   void CountBaseline(bool agreed) override { apprentice_.Decided(agreed); }
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
@@ -79,6 +81,7 @@ class LogModel : public Interface {
     FillEffects(spec_, effects_.get(), freed_before, stats);
     FillRefusals(this->Refusals(), stats);
     FillDecisionLog(decisions_.get(), stats);
+    FillLift(spec_, lift_.get(), clock_.Now(), *stats.mutable_lift());
     if (auto apprentice = apprentice_.Stats()) {
       *stats.mutable_apprentice() = *std::move(apprentice);
     }
@@ -103,6 +106,7 @@ class LogModel : public Interface {
   ArmNotes::Parts arm_notes_;
   std::unique_ptr<DecisionNumbers> numbers_;
   std::unique_ptr<DecisionLog> decisions_;  // null: the model keeps none
+  std::unique_ptr<Lift> lift_;              // null: it can show none
   std::unique_ptr<ApplyLoop> loop_;
 };
 

@@ -99,6 +99,7 @@ absl::Status RunningModel::StartLoop(Recovered recovered) {
         AppendRows(entry, spec_.public_spec.dimension, rows);
       }
       decisions_->AddRewards(rows);
+      if (lift_ != nullptr) lift_->Rewarded(rows, clock_.Now());
     };
   }
   loop_ = std::make_unique<ApplyLoop>(spec_, *path_, *log_, users_, clock_, options_.tick_max,

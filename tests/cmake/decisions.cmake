@@ -8,12 +8,20 @@ bandana_test(NAME decision_files_test SRCS unit/decision_files_test.cc
   DEPS bandana::decision_files bandana::sqlite bandana::test_support)
 bandana_test(NAME csv_reader_test SRCS unit/csv_reader_test.cc DEPS bandana::decisions)
 bandana_test(NAME decision_readers_test SRCS unit/decision_readers_test.cc DEPS bandana::decisions)
+bandana_test(NAME judgeable_test SRCS unit/judgeable_test.cc DEPS bandana::design)
 bandana_test(NAME decision_log_config_test SRCS unit/decision_log_config_test.cc DEPS bandana::design)
 bandana_test(NAME decision_logging_test SRCS unit/decision_logging_test.cc
   DEPS bandana::model_harness bandana::server_service bandana::test_support)
 bandana_test(NAME decision_log_server_test SRCS integration/decision_log_server_test.cc
   DEPS bandana::ctl bandana::decisions bandana::test_server bandana::test_support bandana::proto gRPC::grpc++
   LABELS integration TIMEOUT 300)
+# The truth of Last.fm beside estimates and lift: minutes.
+if(BANDANA_BUILD_TESTS)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  add_test(NAME lift_lastfm_test COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/simulation/lift_lastfm_test.py
+    $<TARGET_FILE_DIR:bandana-server>)
+  set_tests_properties(lift_lastfm_test PROPERTIES LABELS "simulation;slow" TIMEOUT 3600 SKIP_RETURN_CODE 77)
+endif()
 # `./dev full`: many kills.
 if(BANDANA_BUILD_TESTS)
   add_test(NAME decision_log_kill_many_test COMMAND decision_log_server_test --gtest_filter=*Kills*)

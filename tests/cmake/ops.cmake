@@ -23,6 +23,10 @@ bandana_test(NAME named_decisions_server_test SRCS integration/named_decisions_s
 bandana_test(NAME admin_test SRCS integration/admin_test.cc
   DEPS bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME pages_test SRCS unit/pages_test.cc DEPS bandana::server_ops)
+bandana_test(NAME lift_page_test SRCS unit/lift_page_test.cc DEPS bandana::server_ops)
+bandana_test(NAME lift_text_test SRCS unit/lift_text_test.cc DEPS bandana::server_config)
+bandana_test(NAME lift_server_test SRCS integration/lift_server_test.cc
+  DEPS bandana::ctl bandana::test_server bandana::test_support bandana::proto gRPC::grpc++ LABELS integration TIMEOUT 300)
 bandana_test(NAME connection_watch_test SRCS unit/connection_watch_test.cc DEPS bandana::server_ops)
 bandana_test(NAME refusal_watch_test SRCS unit/refusal_watch_test.cc DEPS bandana::server_ops)
 bandana_test(NAME stop_signals_test SRCS unit/stop_signals_test.cc DEPS bandana::server_ops)

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <vector>
 
+#include "common/judging/lift_forecast.h"
 #include "common/judging/row.h"
 #include "common/judging/simple_policies.h"
 #include "tests/support/test_rng.h"
@@ -36,6 +37,7 @@ struct World {
   SegmentHeader facts{.range = {0, 1}, .reported_within = kLife};
   TestRng random{17};
   std::array<double, kArms> means = {0.5, 0.3, 0.2, 0.2, 0.1};
+  bool exact = false;       // predictions are the means
   double claimed = kShare;  // of the law that the lines have
   std::uint64_t next = 0;
 
@@ -48,7 +50,7 @@ struct World {
     double left = Uniform();
     for (int arm = 0; arm < kArms; ++arm) {
       decision.ids.push_back(static_cast<std::uint32_t>(100 + (arm + 2) % kArms));
-      decision.q.push_back(static_cast<float>(means[arm] / 2 + 0.1));
+      decision.q.push_back(static_cast<float>(exact ? means[arm] : means[arm] / 2 + 0.1));
       slot.law.push_back(LawOf(claimed, arm));
       left -= LawOf(kShare, arm);
       if (left > 0) slot.chosen = static_cast<std::uint32_t>(std::min(arm + 1, kArms - 1));
@@ -313,6 +315,33 @@ TEST(LiftMonitorTest, SaysHowManyDecisionsAreNeeded) {
   const LiftValue lift = monitor.Report().values[1];
   const double uniform = *monitor.Report().values[0].value - *lift.value;
   EXPECT_NEAR((*lift.high - *lift.low) / 2, 0.1 * uniform, 0.01 * uniform);
+}
+
+// By the law and the means alone, before there is a decision.
+TEST(LiftMonitorTest, AForecastOfTheLawIsWhatItTakes) {
+  for (World world : {World(), Released(2)}) {
+    world.exact = true;
+    const double low = world.facts.epsilon > 0 ? world.facts.low : 0;
+    const double width = 1 - 2 * low;
+    std::vector<double> law;
+    std::vector<double> means;
+    for (int arm = 0; arm < kArms; ++arm) {
+      law.push_back(World::LawOf(kShare, arm));
+      means.push_back((world.means[arm] - low) / width);
+    }
+    const double uniform = world.Truth()[0] - world.Truth()[1];
+    const auto forecast = DecisionsToSee(law, means, 0.1 * uniform / width, LiftMonitor::kPlanned,
+                                         LiftMonitor::LogThreshold());
+    ASSERT_TRUE(forecast);
+    LiftMonitor monitor(world.facts, 0);
+    Feed(world, 600, monitor);
+    while (*monitor.Report().needed > 0) {
+      Feed(world, 500, monitor);
+      ASSERT_LT(monitor.Report().judged, 400'000u);
+    }
+    const auto took = static_cast<double>(monitor.Report().judged);
+    EXPECT_NEAR(*forecast, took, took / 3) << "epsilon " << world.facts.epsilon;
+  }
 }
 
 TEST(LiftMonitorTest, WhatWaitsIsBounded) {

@@ -62,7 +62,7 @@ ALLOWED = {
     "server/models/folder": COMMON + ["common/model/entries", "common/model/state", "common/model/paths", "server/log",
                                       "server/models/catalogue", "server/models/freeing", "server/models/users"],
     "server/models/admission": COMMON + CORE + ["server/log"],
-    "server/models": COMMON + CORE + ["common/decisions", "server/decisions", "server/log", "server/models/admission", "server/models/catalogue",
+    "server/models": COMMON + CORE + ["common/decisions", "common/judging", "server/decisions", "server/log", "server/models/admission", "server/models/catalogue",
                                       "server/models/folder", "server/models/freeing", "server/models/users"],
     "server/service/access": ["common/base", "common/json"],
     "server/service/connections": ["common/base", "server/service/access"],
@@ -81,7 +81,7 @@ ALLOWED = {
     # The HTTP API: the handlers of the service, on a listener of its own.
     "server/api": COMMON + ["common/json", "server/service/access", "server/service/connections", "server/service/tls",
                             "server/service/tokens", "server/service/transport"],
-    "server/ops/config": COMMON + ["server/api", "server/log", "server/log/postgresql", "server/service/access", "server/service/connections", "server/service/tls"],
+    "server/ops/config": COMMON + ["common/judging", "server/api", "server/log", "server/log/postgresql", "server/service/access", "server/service/connections", "server/service/tls"],
     "server/ops/observation": COMMON + ["server/models", "server/service/connections", "server/service/decisions",
                                         "server/service/transport"],
     "server/ops": COMMON + ["server/api", "server/log", "server/models", "server/service", "server/service/admin", "server/service/connections",

@@ -11,6 +11,7 @@
 #include "common/design/server_mechanism.h"
 #include "common/promise/event_rule.h"
 #include "common/ranking/policies/selection_rule.h"
+#include "server/ops/config/lift_text.h"
 
 namespace bandana::server {
 namespace {
@@ -79,6 +80,7 @@ std::string ModelSummary(const ModelSpec& spec) {
   }
   line("reporting", ReportingText(out));
   if (spec.decision_log) line("decisions", DecisionLogText(spec));
+  if (spec.decision_log || spec.policy != nullptr) line("lift", LiftText(spec));
   for (const std::string& text : AtStartLines(out)) line("  leave", text);
   if (spec.half_life > absl::ZeroDuration()) {
     line("forgets",

@@ -201,6 +201,27 @@ void AppendDecisionLogs(const std::vector<ModelView>& models, std::vector<Metric
   for (Family* family : {&lines, &lost, &bytes}) family->MoveTo(out);
 }
 
+void AppendLifts(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
+  Family lift(
+      MetricType::Gauge, "bandana_model_lift",
+      "Mean reward of a model's policy beside a uniform choice and the arm listed first, or "
+      "beside nothing: value, and the ends of a 95 % interval that holds at every moment");
+  for (const ModelView& model : models) {
+    if (!model.lift) continue;
+    for (const LiftValueView& value : model.lift->values) {
+      const std::string against = value.against.empty() ? "nothing" : value.against;
+      const auto add = [&](const char* bound, const std::optional<double>& figure) {
+        if (!figure) return;
+        lift.Add({{"model", model.name}, {"bound", bound}, {"against", against}}, *figure);
+      };
+      add("low", value.low);
+      add("value", value.value);
+      add("high", value.high);
+    }
+  }
+  lift.MoveTo(out);
+}
+
 void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
   Family open(MetricType::Gauge, "bandana_connections_open", "Open connections, by listener");
   Family accepted(MetricType::Counter, "bandana_connections_accepted_total",
@@ -356,6 +377,7 @@ void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<Metri
   AppendUserGroups(models, out);
   AppendEffects(models, out);
   AppendDecisionLogs(models, out);
+  AppendLifts(models, out);
   AppendPlaces(models, out);
   AppendFields(models, out);
   for (const ModelFigure& figure : kFigures) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "server/ops/observation/chart.h"
 #include "server/ops/observation/html.h"
+#include "server/ops/observation/lift_section.h"
 #include "server/ops/observation/series_charts.h"
 
 namespace bandana::server {
@@ -188,6 +189,7 @@ std::string ModelSection(const ModelView& model, const std::vector<NamedSeries>&
   std::string html = Facts(model);
   for (const NamedSeries& named : charts)
     absl::StrAppend(&html, "<h3>", named.span, "</h3>\n", ModelCharts(model, named.series));
+  if (model.lift) html += LiftSection(*model.lift);
   return html + EffectsTable(model.looks);
 }
 

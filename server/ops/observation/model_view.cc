@@ -116,6 +116,7 @@ ModelView ViewOf(const ServedModel& model, const EffectLooks& looks) {
                          .lost = stats.decision_log().lost(),
                          .bytes = stats.decision_log().bytes()};
   }
+  if (stats.has_lift()) view.lift = LiftViewOf(stats.lift());
   if (looks.values > 0 && (looks.model.empty() || looks.model == view.name))
     view.looks = model.Look(looks.values);
   for (const LastingRefusal& refusal : model.Refusals()) {

@@ -12,6 +12,7 @@
 
 #include "absl/time/time.h"
 #include "server/models/registry.h"
+#include "server/ops/observation/lift_view.h"
 #include "server/service/connections/acceptor.h"
 #include "server/service/decisions/decision_index.h"
 
@@ -112,6 +113,7 @@ struct ModelView {
   std::vector<EffectLook> looks;  // models of effects; for the status page only
   std::optional<EffectsView> effects;
   std::optional<DecisionLogView> decision_log;
+  std::optional<LiftView> lift;
   std::vector<RefusalView> refusals;     // why reports are refused now
   std::optional<FollowedView> followed;  // nothing: this server owns it
   std::string failure;                   // why reports cannot be taken, or ""
