@@ -143,10 +143,11 @@ TEST(LiftMonitorTest, IsTheJudgeOfTheLinesThatClosed) {
                     .ids = decision.ids,
                     .p = decision.slots[0].law,
                     .chosen_p = decision.slots[0].law[decision.slots[0].chosen],
-                    .q = {decision.q.begin(), decision.q.end()},
                     .chosen = decision.slots[0].chosen,
                     .state = RewardState::kKnown,
                     .reward = row.value};
+    // A line has the shortest decimal of a prediction, and these have few digits.
+    for (const float q : decision.q) slot.q.push_back(std::round(q * 1e6) / 1e6);
     judge.Add({.id = "d", .range = {0, 1}, .slots = {slot}});
   }
   monitor.Close(kStart);
