@@ -134,6 +134,7 @@ absl::Status DecisionStore::RecoverRewards(std::uint64_t number) {
   }
   if (rows == 0) return RemoveFile(file.path()).status();
   BANDANA_RETURN_IF_ERROR(file.CutTo(kSegmentHeaderBytes + rows * kRewardRowBytes));
+  if (!rewards_.empty()) rewards_.back().until = header.made;
   rewards_.push_back({.number = number,
                       .made = header.made,
                       .lines = rows,
@@ -182,12 +183,15 @@ absl::Status DecisionStore::BeginRewards(std::uint64_t first_sequence, absl::Tim
   header.first_sequence = first_sequence;
   const std::uint64_t number = rewards_.empty() ? 1 : rewards_.back().number + 1;
   const std::string path = PathOf(SegmentKind::kRewards, number);
+  // Sync knows the newest file alone.
+  if (dirty_rewards_) BANDANA_RETURN_IF_ERROR(Sync());
   reward_file_ = AppendFile();
   BANDANA_RETURN_IF_ERROR(RemoveFile(path).status());
   BANDANA_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Make(path));
   BANDANA_RETURN_IF_ERROR(file.Append(EncodeHeader(header)));
   BANDANA_RETURN_IF_ERROR(SyncFolderOf(path));
   reward_file_ = std::move(file);
+  if (!rewards_.empty()) rewards_.back().until = std::min(rewards_.back().until, now);
   rewards_.push_back({.number = number,
                       .made = now,
                       .bytes = kSegmentHeaderBytes,
@@ -231,20 +235,24 @@ std::size_t DecisionStore::Append(std::span<const Line> lines, absl::Time now) {
 }
 
 absl::Status DecisionStore::PutRows(std::span<const RewardRow> rows, absl::Time now) {
-  const std::uint64_t sequence = std::ranges::max(rows, {}, &RewardRow::sequence).sequence;
-  if (dirty_rewards_ && reward_file_.size() >= kRewardSegmentBytes) {
-    BANDANA_RETURN_IF_ERROR(Sync());
-  }
+  // Activations have no sequence.
+  const auto sequenced = [](const RewardRow& row) { return row.kind != RewardKind::kActive; };
+  const auto first = std::ranges::find_if(rows, sequenced);
+  const std::uint64_t begin = first == rows.end() ? last_sequence_ : first->sequence;
+  const std::uint64_t sequence =
+      std::max(last_sequence_, std::ranges::max(rows, {}, &RewardRow::sequence).sequence);
   const bool fits = reward_file_.is_open() && reward_file_.size() < kRewardSegmentBytes &&
+                    now < rewards_.back().made + options_.keep / kSegmentsKept &&
                     sequence - rewards_.back().first_sequence <= 0xffffffff;
-  if (!fits) BANDANA_RETURN_IF_ERROR(BeginRewards(last_sequence_, now));
+  if (!fits) BANDANA_RETURN_IF_ERROR(BeginRewards(begin, now));
+  rewards_.back().until = now;
   std::string bytes;
   for (const RewardRow& row : rows) AppendRow(row, rewards_.back().first_sequence, bytes);
   BANDANA_RETURN_IF_ERROR(reward_file_.Append(bytes));
   dirty_rewards_ = true;
   rewards_.back().lines += rows.size();
   rewards_.back().bytes += bytes.size();
-  last_sequence_ = std::max(last_sequence_, sequence);
+  last_sequence_ = sequence;
   return absl::OkStatus();
 }
 
@@ -281,15 +289,31 @@ void DecisionStore::GiveUp() {
 }
 
 void DecisionStore::RemoveUnneededRewards() {
-  // Rows came later than their decisions. Those of the next file are not older than its making.
-  while (rewards_.size() > 1 &&
-         (decisions_.empty() || rewards_[1].made < decisions_.front().made)) {
-    if (!RemoveFile(PathOf(SegmentKind::kRewards, rewards_.front().number)).ok()) return;
-    rewards_.erase(rewards_.begin());
+  // Rows came later than their decisions.
+  const auto unneeded = [&] {
+    return decisions_.empty() ? rewards_.size() > 1
+                              : rewards_.front().until < decisions_.front().made;
+  };
+  while (!rewards_.empty() && unneeded()) {
+    if (!RemoveOldestRewards()) return;
   }
 }
 
+bool DecisionStore::RemoveOldestRewards() {
+  if (rewards_.size() == 1) {
+    reward_file_ = AppendFile();
+    dirty_rewards_ = false;
+  }
+  if (!RemoveFile(PathOf(SegmentKind::kRewards, rewards_.front().number)).ok()) return false;
+  rewards_.erase(rewards_.begin());
+  return true;
+}
+
 void DecisionStore::Retain(absl::Time now, bool disk_full) {
+  // A file of a former process is not appended to.
+  if (!reward_file_.is_open() && !rewards_.empty()) {
+    rewards_.back().until = std::min(rewards_.back().until, now);
+  }
   const auto too_much = [&] { return figures().bytes > options_.bytes_max; };
   // By the age of its oldest line, which is not older than the segment.
   const auto too_old = [&] { return decisions_.front().made + options_.keep <= now; };
@@ -297,6 +321,9 @@ void DecisionStore::Retain(absl::Time now, bool disk_full) {
   while (!decisions_.empty() && (too_old() || too_much() || one_more)) {
     if (!RemoveOldest()) return;
     one_more = false;
+  }
+  while (decisions_.empty() && !rewards_.empty() && rewards_.front().made + options_.keep <= now) {
+    if (!RemoveOldestRewards()) return;
   }
 }
 

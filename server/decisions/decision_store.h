@@ -55,6 +55,7 @@ class DecisionStore {
   // Removes all decisions: rewards of theirs are lost.
   void GiveUp();
   // Removes what is too old, and the oldest of what is too much. `disk_full`: also one more.
+  // Rewards go with the decisions before them.
   void Retain(absl::Time now, bool disk_full);
   // Lines of these users go, and their rewards: no byte of them is in a file on return. Errors:
   // UNAVAILABLE; then Open finishes it, or a repeat. Returns how many lines.
@@ -67,6 +68,7 @@ class DecisionStore {
     std::uint64_t lines = 0;  // or rows
     std::uint64_t bytes = 0;  // with those of the users
     std::uint64_t first_sequence = 0;
+    absl::Time until = absl::InfiniteFuture();  // rewards: nothing was appended later
   };
   // Oldest first.
   std::span<const Segment> segments(SegmentKind kind) const {
@@ -101,6 +103,7 @@ class DecisionStore {
   // none, or it cannot be removed.
   bool RemoveOldest();
   void RemoveUnneededRewards();
+  bool RemoveOldestRewards();  // requires one; false: it cannot be removed
   // In decision_erasing.cc.
   absl::StatusOr<std::uint64_t> EraseNow(std::span<const UserPseudonym> users);
   std::string ErasingPath() const;

@@ -139,6 +139,76 @@ TEST_F(DecisionStoreTest, RewardsAreTakenBack) {
   EXPECT_EQ(lines[7].slots[0].state, RewardState::kKnown);
 }
 
+// Activations come alone where nothing is learnt for a while.
+TEST_F(DecisionStoreTest, ActivationsAreInTheFileOfTheRewardsBefore) {
+  const auto store = Open();
+  Add(*store, 0, 10);
+  Reward(*store, 4, 5);
+  for (std::uint64_t n = 5; n < 10; ++n) {
+    const RewardRow active{.kind = RewardKind::kActive, .decision = IdOf(n)};
+    EXPECT_THAT(store->AppendRewards({&active, 1}, kNow), IsOk());
+  }
+  EXPECT_THAT(store->segments(SegmentKind::kRewards), SizeIs(1));
+  EXPECT_EQ(store->last_sequence(), 5u);
+}
+
+// Rows count from the first sequence of their file, in 32 bits.
+TEST_F(DecisionStoreTest, ALogMayBeginLateInAModelsLife) {
+  const std::uint64_t late = std::uint64_t{1} << 40;
+  {
+    const auto store = Open();
+    Add(*store, 0, 2);
+    for (const std::uint64_t sequence : {late, 3 * late}) {
+      const RewardRow row = RewardOf(sequence == late ? 0 : 1, sequence, 0.5);
+      EXPECT_THAT(store->AppendRewards({&row, 1}, kNow), IsOk());
+    }
+    EXPECT_THAT(store->segments(SegmentKind::kRewards), SizeIs(2));
+  }
+  EXPECT_EQ(Open()->last_sequence(), 3 * late);
+  for (const LoggedDecision& line : Read()) EXPECT_EQ(line.slots[0].state, RewardState::kKnown);
+}
+
+// Nobody has reacted since: no later reward closes the file.
+TEST_F(DecisionStoreTest, TheLastRewardGoesWithItsDecision) {
+  for (const bool restart : {false, true}) {
+    std::filesystem::remove_all(Options().folder);
+    auto store = Open();
+    Add(*store, 0, 1);
+    Reward(*store, 0, 1);
+    if (restart) store = Open();
+    for (int day = 1; day <= 8; ++day) {
+      const absl::Time now = kNow + day * absl::Hours(24);
+      store->Retain(now, false);
+      EXPECT_EQ(store->segments(SegmentKind::kRewards).empty(), day >= 7 + restart) << day;
+      Add(*store, day, day + 1, now);
+    }
+  }
+}
+
+TEST_F(DecisionStoreTest, RewardsGoWithTheDecisionsBeforeThem) {
+  auto store = Open();
+  const absl::Duration keep = Options().keep;
+  for (int day = 0; day < 10; ++day) {
+    const absl::Time now = kNow + day * absl::Hours(24);
+    if (day == 2) store = Open();
+    store->Retain(now, false);
+    Add(*store, day, day + 1, now);
+    const RewardRow row = RewardOf(day, day + 1, 0.5);
+    ASSERT_THAT(store->AppendRewards({&row, 1}, now), IsOk());
+  }
+  EXPECT_EQ(store->segments(SegmentKind::kDecisions).front().made, kNow + absl::Hours(24 * 3));
+  EXPECT_EQ(store->segments(SegmentKind::kRewards).front().made, kNow + absl::Hours(24 * 3));
+  store->Retain(kNow + 3 * keep, false);
+  EXPECT_THAT(store->segments(SegmentKind::kDecisions), IsEmpty());
+  EXPECT_THAT(store->segments(SegmentKind::kRewards), IsEmpty());
+  Add(*store, 10, 11, kNow + 3 * keep);
+  const RewardRow row = RewardOf(10, 11, 0.5);
+  EXPECT_THAT(store->AppendRewards({&row, 1}, kNow + 3 * keep), IsOk());
+  EXPECT_THAT(store->Sync(), IsOk());
+  ASSERT_THAT(Read(), SizeIs(1));
+  EXPECT_EQ(Read()[0].slots[0].state, RewardState::kKnown);
+}
+
 TEST_F(DecisionStoreTest, ADeletedUserIsInNoFile) {
   const auto store = Open();
   Add(*store, 0, 300);
