@@ -59,6 +59,8 @@ absl::StatusOr<v1::DeleteUsersResponse> Model::DeleteUsers(std::span<const std::
   const std::lock_guard lock(deletions_);
   v1::DeleteUsersResponse response;
   if (KnowsLinesAlone()) {
+    // An event that was acknowledged has its row, which goes as well.
+    BANDANA_RETURN_IF_ERROR(loop_->Look([](const ModelState&, const Learner&) {}));
     BANDANA_RETURN_IF_ERROR(EraseDecisions(ids, response));
     return response;
   }

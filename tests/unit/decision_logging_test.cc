@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/mapped_file.h"
 #include "common/promise/mechanism.h"
 #include "common/promise/reward_reports.h"
 #include "server/decisions/decision_files.h"
@@ -167,6 +168,24 @@ TEST_F(DecisionLoggingTest, AFullDiskTakesDecisionsAndTheModelLearns) {
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].slots[0].reward, 0.5);
   EXPECT_THAT(warnings_, ::testing::Contains(::testing::HasSubstr("1 decisions were dropped")));
+}
+
+// Reports are acknowledged before they are applied: their rewards go with the lines all the same.
+TEST_F(DecisionLoggingTest, DeletedUsersLeaveNoRewardThatWasAcknowledged) {
+  const std::shared_ptr<server::HostedModel> model = Open(Spec());
+  for (int round = 0; round < 30; ++round) {
+    for (int i = 0; i < 5; ++i) Report(*model, Select(model), 0.5);
+    ASSERT_THAT(model->DeleteUsers(std::vector<std::string>{"ann"}), IsOk());
+  }
+  const std::string folder = folder_.path() + "/" + std::string(server::kDecisionFolder);
+  const auto segments = server::ListSegments(folder, SegmentKind::kRewards);
+  ASSERT_THAT(segments, IsOkAndHolds(SizeIs(1)));
+  const auto file = MappedFile::Open(server::SegmentPath(folder, SegmentKind::kRewards, 1));
+  ASSERT_THAT(file.status(), IsOk());
+  EXPECT_EQ(RewardRows(file->bytes()), 150u);
+  for (std::size_t i = 0; i < RewardRows(file->bytes()); ++i) {
+    EXPECT_EQ(RewardDecisionAt(file->bytes(), i), StoredId{}) << i;
+  }
 }
 
 // Two checkpoints let the entries go: a kill right after them finds the rewards in the files.
