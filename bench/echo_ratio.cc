@@ -133,10 +133,10 @@ int Main() {
       const auto run_echo = [&] {
         Record(of_echo, echo_server, [&] { return echo.Select(requests, kSeconds); });
       };
-      // Whoever comes first would always meet the same phase of whatever disturbs the machine.
       const auto run_logged = [&] {
         Record(of_logged, logged_server, [&] { return logged.Select(requests, kSeconds); });
       };
+      // Whoever comes first would always meet the same phase of whatever disturbs the machine.
       if (round % 2 == 0) run_echo();
       if (round % 2 == 1) run_logged();
       Record(of_select, select_server, [&] { return select.Select(requests, kSeconds); });
