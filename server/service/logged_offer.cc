@@ -1,7 +1,5 @@
 #include "server/service/logged_offer.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,6 +14,7 @@
 #include "common/promise/mechanism.h"
 #include "common/promise/reward_reports.h"
 #include "common/ranking/policies/list_rules.h"
+#include "server/service/context_json.h"
 #include "server/service/decision_rules.h"
 
 namespace bandana::server {
@@ -38,8 +37,9 @@ std::vector<int> KeptArms(const Chosen& chosen, std::span<const int> first, std:
   const auto more = [&](int a, int b) {
     return worth[a] > worth[b] || (worth[a] == worth[b] && a < b);
   };
-  std::ranges::sort(kept, more);
-  kept.resize(std::max(most, first.size()));
+  const std::size_t stay = std::max(most, first.size());
+  std::ranges::nth_element(kept, kept.begin() + static_cast<std::ptrdiff_t>(stay - 1), more);
+  kept.resize(stay);
   std::ranges::sort(kept);
   return kept;
 }
@@ -95,9 +95,7 @@ void FillContexts(const Selecting& select, const ArmBlock& arms, const std::vect
                           arms.arms[i] + spec.public_spec.dimension);
     }
   }
-  if (!request.has_context()) return;
-  const auto written = google::protobuf::util::MessageToJsonString(request.context(), &out.context);
-  if (!written.ok()) out.context.clear();  // a number that is none
+  if (request.has_context()) AppendContext(request.context(), out.context);
 }
 
 // Where an event of the arm would be read, or nothing.

@@ -9,6 +9,7 @@ bandana_test(NAME decision_files_test SRCS unit/decision_files_test.cc
 bandana_test(NAME csv_reader_test SRCS unit/csv_reader_test.cc DEPS bandana::decisions)
 bandana_test(NAME decision_readers_test SRCS unit/decision_readers_test.cc DEPS bandana::decisions)
 bandana_test(NAME judgeable_test SRCS unit/judgeable_test.cc DEPS bandana::design)
+bandana_test(NAME context_json_test SRCS unit/context_json_test.cc DEPS bandana::server_service bandana::json bandana::proto)
 bandana_test(NAME decision_log_config_test SRCS unit/decision_log_config_test.cc DEPS bandana::design)
 bandana_test(NAME decision_logging_test SRCS unit/decision_logging_test.cc
   DEPS bandana::model_harness bandana::server_service bandana::test_support)
