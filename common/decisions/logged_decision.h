@@ -58,6 +58,9 @@ struct LoggedSlot {
   std::size_t arms() const {  // n
     return !ids.empty() ? ids.size() : !names.empty() ? names.size() : !p.empty() ? p.size() : 0;
   }
+  // Whether the line names some arms on offer and not others. Which ones may depend on the draw:
+  // the chosen arm is always among them.
+  bool cut() const { return arms() > 0 && arms() < offered; }
   // Whether the law of every arm on offer is known.
   bool whole_law() const { return !p.empty() && p.size() == offered; }
   bool operator==(const LoggedSlot&) const = default;

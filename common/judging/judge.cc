@@ -41,6 +41,7 @@ Judge::Judge(JudgeOptions options, std::vector<std::unique_ptr<JudgedPolicy>> po
              std::vector<JudgedPair> pairs)
     : options_(options),
       policies_(std::move(policies)),
+      logging_(MakeLoggingPolicy()),
       pairs_(std::move(pairs)),
       log_threshold_(std::log(2 / options.alpha)),
       design_(DesignDecisions(options.used)),
@@ -83,16 +84,25 @@ void Judge::SetUnit(const LoggedDecision& decision) {
 absl::Status Judge::SetLaws(JudgedPolicy& policy, UnitLaws& laws) {
   laws.defined = true;
   if (laws.slots.size() < unit_.count) laws.slots.resize(unit_.count);
+  bool reached = true;  // the policy may have filled the slots before as they are
   for (std::size_t at = 0; at < unit_.count && laws.defined; ++at) {
     const JudgedSlot& judged = unit_.slots[at];
     UnitLaws::Slot& slot = laws.slots[at];
+    JudgedPolicy& asked = reached ? policy : *logging_;
     if (judged.whole) {
-      BANDANA_ASSIGN_OR_RETURN(laws.defined, policy.Law(judged.view, slot.law));
+      BANDANA_ASSIGN_OR_RETURN(laws.defined, asked.Law(judged.view, slot.law));
       if (laws.defined) slot.chance = slot.law[judged.view.slot().chosen];
     } else {
       slot.law.clear();
-      BANDANA_ASSIGN_OR_RETURN(laws.defined, policy.Chance(judged.view, slot.chance));
+      BANDANA_ASSIGN_OR_RETURN(laws.defined, asked.Chance(judged.view, slot.chance));
     }
+    // To leave it out would look at the draws of the slots before.
+    if (!laws.defined && at > 0) {
+      return FailedPrecondition(policy.name(), ": chooses nothing in slot ", at, " of decision ",
+                                judged.view.decision->id,
+                                ", though it may have filled those before");
+    }
+    reached = reached && slot.chance > 0;
   }
   return absl::OkStatus();
 }

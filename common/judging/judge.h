@@ -79,6 +79,8 @@ class Judge {
 
   const JudgeOptions options_;
   const std::vector<std::unique_ptr<JudgedPolicy>> policies_;
+  // Stands in where a list has gone a way that the policy cannot: its weight there is 0.
+  const std::unique_ptr<JudgedPolicy> logging_;
   const std::vector<JudgedPair> pairs_;
   const double log_threshold_;
   const std::uint64_t design_;  // decisions

@@ -37,7 +37,10 @@ class JudgedPolicy {
 
   // Fills `law` with the probability of each arm of the line, n = slot.arms() of them, n > 0.
   // False: the policy chooses nothing here, and the decision is left out of its rows. It must
-  // follow from what was known before the draw: arms, contexts, predictions, earlier decisions.
+  // follow from what was known before the draw: arms, contexts, predictions, earlier decisions; of
+  // a slot that is cut() not from the arms that stand there. In a later slot of a list, where it
+  // would follow from the draws before, the policy then cannot be judged. Slots behind one that the
+  // policy cannot have filled so are not asked about.
   // Errors: FAILED_PRECONDITION the log has not what the policy needs.
   virtual absl::StatusOr<bool> Law(const SlotView& view, std::vector<double>& law) = 0;
 

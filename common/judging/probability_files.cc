@@ -128,6 +128,7 @@ class TablePolicy : public JudgedPolicy {
                                 view.decision->id, " has");
     }
     const LoggedSlot& slot = view.slot();
+    if (slot.cut()) return false;
     law.assign(slot.arms(), 0);
     double sum = 0;
     for (std::size_t arm = 0; arm < law.size(); ++arm) {
@@ -170,6 +171,7 @@ class ScoresPolicy : public JudgedPolicy {
     const auto found = laws_.find(KeyOf(view.at, view.decision->id));
     if (found == laws_.end()) return false;
     const LoggedSlot& slot = view.slot();
+    if (slot.cut()) return false;
     law.assign(slot.arms(), 0);
     double sum = 0;
     for (std::size_t arm = 0; arm < law.size(); ++arm) {

@@ -104,7 +104,8 @@ void AddNotes(const Judge& judge, const PairJudgement& judgement, const PairSums
               const RowOptions& options, JudgementRow& row) {
   const bool predicts = options.estimator == Estimator::kDr || options.estimator == Estimator::kDm;
   if (judgement.undefined > 0) {
-    AddNote(absl::StrFormat("%d decisions in which the policy chooses nothing are left out",
+    AddNote(absl::StrFormat("%d decisions are left out, in which the policy chooses nothing or "
+                            "more arms were on offer than the log keeps",
                             judgement.undefined),
             row);
   }

@@ -55,7 +55,7 @@ class GreedyPolicy : public JudgedPolicy {
       return FailedPrecondition("greedy: needs the predictions of all arms, q, and decision ",
                                 view.decision->id, " has none");
     }
-    if (slot.q.size() < slot.offered) return false;
+    if (slot.cut()) return false;
     double best = -std::numeric_limits<double>::infinity();
     std::size_t count = 0;
     for (std::size_t arm = 0; arm < slot.q.size(); ++arm) {
@@ -75,11 +75,13 @@ class FirstPolicy : public JudgedPolicy {
  public:
   FirstPolicy() : JudgedPolicy("first") {}
   absl::StatusOr<bool> Law(const SlotView& view, std::vector<double>& law) override {
+    if (view.slot().cut()) return false;
     law.assign(view.slot().arms(), 0);
     law[First(view)] = 1;
     return true;
   }
   absl::StatusOr<bool> Chance(const SlotView& view, double& chance) override {
+    if (view.slot().cut()) return false;
     chance = view.slot().chosen == First(view) ? 1 : 0;
     return true;
   }
@@ -110,6 +112,7 @@ class ConstantPolicy : public JudgedPolicy {
                                 view.decision->slots.size(),
                                 " slots; table:FILE says what stands in which");
     }
+    if (slot.cut()) return false;
     law.assign(slot.arms(), 0);
     double copies = 0;
     for (std::size_t arm = 0; arm < law.size(); ++arm) {

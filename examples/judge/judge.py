@@ -130,6 +130,9 @@ def law_of(policy, slot, taken):
         left = slot.offered - sum(arm in taken for arm in slot.arms)
         free = range(len(slot.arms)) if slot.whole else [slot.chosen]
         return {at: 1 / left for at in free if slot.arms[at] not in taken}
+    # Which arms stand in a line that lacks some depends on the draw: the chosen one always does.
+    if len(slot.arms) < slot.offered:
+        return None
     if policy == "greedy":
         return share(best, taken)(slot)
     if policy == "first":

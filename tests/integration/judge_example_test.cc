@@ -23,6 +23,7 @@ struct Shape {
   double epsilon = 0;  // above 0: rewards are released
   bool whole = true;   // the law of all arms is in the line
   bool clean = true;   // else single arms, duplicates, open windows and lines without a report
+  bool cut = false;    // a quarter of the lines lacks an arm
 };
 
 void DrawReward(const Shape& shape, double mean, TestRng& rng, LoggedSlot& slot) {
@@ -60,6 +61,15 @@ LoggedSlot DrawSlot(const Shape& shape, const std::vector<std::uint32_t>& taken,
   return slot;
 }
 
+// The first arm that was not chosen is on offer, and not in the line.
+void CutOne(LoggedSlot& slot) {
+  const std::ptrdiff_t gone = slot.chosen == 0 ? 1 : 0;
+  slot.ids.erase(slot.ids.begin() + gone);
+  slot.p.erase(slot.p.begin() + gone);
+  slot.q.erase(slot.q.begin() + gone);
+  if (gone == 0) --slot.chosen;
+}
+
 std::vector<LoggedDecision> Decisions(const Shape& shape) {
   TestRng rng(shape.seed);
   std::vector<LoggedDecision> decisions;
@@ -73,6 +83,7 @@ std::vector<LoggedDecision> Decisions(const Shape& shape) {
       decision.slots.push_back(DrawSlot(shape, taken, rng));
       taken.push_back(decision.slots.back().chosen);
     }
+    if (shape.cut && number % 4 == 0) CutOne(decision.slots[0]);
     if (shape.clean) continue;
     LoggedSlot& slot = decision.slots[0];
     if (number % 50 == 7) decision.id = "d1";
@@ -188,6 +199,11 @@ TEST_F(JudgeExampleTest, GivesThemWhereTheChosenArmsPropensityIsAllThatIsKnown) 
 TEST_F(JudgeExampleTest, LeavesOutWhatEvaluateLeavesOut) {
   Compare({.seed = 5, .clean = false}, {"logging", "uniform", "greedy"});
   EXPECT_EQ(compared_, 27);
+}
+
+TEST_F(JudgeExampleTest, LeavesOutLinesThatLackArms) {
+  Compare({.seed = 6, .cut = true}, {"logging", "uniform", "greedy", "first", "constant:12"});
+  EXPECT_GE(compared_, 25);
 }
 
 TEST_F(JudgeExampleTest, DrawsThePicture) {

@@ -1,3 +1,4 @@
+#include "common/judging/judge.h"
 #include "common/judging/probability_files.h"
 #include "common/judging/simple_policies.h"
 #include "tests/support/status_matchers.h"
@@ -121,6 +122,66 @@ TEST(TablePolicy, SaysWhereItIsWrong) {
        }) {
     EXPECT_THAT(ReadTablePolicy("t", text), StatusIs(Code::kInvalidArgument, message)) << text;
   }
+}
+
+// A log that cuts arms always keeps the chosen one, so who is left out must not depend on
+// which arms are there: else a constant would be judged by the lines that drew it.
+TEST(JudgedPolicies, LinesThatLackArmsAreLeftOutWhoeverWasDrawn) {
+  LoggedDecision decision = Offer({"a", "b"}, {0.1, 0.2});
+  decision.slots[0].offered = 3;
+  std::vector<std::unique_ptr<JudgedPolicy>> policies;
+  policies.push_back(MakeConstantPolicy("a"));
+  policies.push_back(MakeFirstPolicy());
+  policies.push_back(MakeGreedyPolicy());
+  policies.push_back(*ReadTablePolicy("t", "arm,probability\na,1\n"));
+  policies.push_back(*ReadScoresPolicy("s", "decision,arm,probability\nd1,a,1\n"));
+  for (const auto& policy : policies) {
+    double chance = 0;
+    std::vector<double> law;
+    EXPECT_THAT(policy->Law(View(decision), law), IsOkAndHolds(false)) << policy->name();
+    EXPECT_THAT(policy->Chance(View(decision), chance), IsOkAndHolds(false)) << policy->name();
+  }
+}
+
+// All lists of two of three arms, drawn uniformly. Each slot's reward is 1.
+std::unique_ptr<Judge> JudgeLists(const std::string& table) {
+  std::vector<std::unique_ptr<JudgedPolicy>> policies;
+  policies.push_back(*ReadTablePolicy("t", table));
+  auto judge = std::make_unique<Judge>(JudgeOptions{.used = 6}, std::move(policies),
+                                       std::vector<JudgedPair>{{0}});
+  const std::vector<std::string> names = {"a", "b", "c"};
+  for (std::size_t first = 0; first < 3; ++first) {
+    for (std::uint32_t second = 0; second < 2; ++second) {
+      LoggedDecision decision = Offer(names, {0.2, 0.5, 0.7});
+      decision.id = std::to_string(first) + std::to_string(second);
+      decision.slots[0].chosen = static_cast<std::uint32_t>(first);
+      std::vector<std::string> rest = names;
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(first));
+      decision.slots.push_back(Offer(rest, {0.4, 0.9}).slots[0]);
+      decision.slots[1].chosen = second;
+      for (LoggedSlot& slot : decision.slots) {
+        slot.state = RewardState::kKnown;
+        slot.reward = 1;
+      }
+      judge->Add(decision);
+    }
+  }
+  return judge;
+}
+
+TEST(TablePolicy, IsJudgedByAllListsAlsoThoseThatItCannotHaveShown) {
+  const auto judge = JudgeLists("slot,arm,probability\n0,a,1\n1,b,1\n");
+  EXPECT_THAT(judge->failure(0), IsOk());
+  EXPECT_EQ(judge->judgement(0).undefined, 0u);
+  EXPECT_EQ(judge->judgement(0).all.decisions(), 6u);
+  EXPECT_DOUBLE_EQ(judge->judgement(0).all.ips().mean(), 2);
+  EXPECT_DOUBLE_EQ(judge->judgement(0).all.dr().mean(), 2);
+}
+
+TEST(TablePolicy, CannotFillTwoSlotsWithOneArm) {
+  const auto judge = JudgeLists("arm,probability\na,1\n");
+  EXPECT_THAT(judge->failure(0), StatusIs(Code::kFailedPrecondition,
+                                          "t: chooses nothing in slot 1 of decision 00, though"));
 }
 
 TEST(ScoresPolicy, HasALawPerDecision) {

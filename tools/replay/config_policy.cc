@@ -14,7 +14,7 @@ class ConfigPolicy : public JudgedPolicy {
 
   absl::StatusOr<bool> Law(const SlotView& view, std::vector<double>& law) override {
     const LoggedSlot& slot = view.slot();
-    if (slot.offered > slot.arms()) return false;  // the log cut the arms
+    if (slot.cut()) return false;
     BANDANA_RETURN_IF_ERROR(Named(model_->Law(*view.decision, slot, view.taken, law), view));
     return true;
   }
