@@ -60,10 +60,12 @@ void TakeArms(const StoredDecision& stored, const StoredSlot& from, std::uint32_
               const Rounding& rounding, LoggedSlot& slot) {
   const std::size_t n = stored.arms();
   const std::size_t d = stored.features.size() / n;
+  // Arms of a list that have neither id nor name are their positions, so each slot has all.
+  const bool positions = stored.slots.size() > 1 && stored.ids.empty() && stored.names.empty();
   slot = LoggedSlot{};
   std::uint32_t left_out = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (from.law[i] == kNotOffered && i != chosen) {
+    if (from.law[i] == kNotOffered && i != chosen && !positions) {
       ++left_out;
       continue;
     }

@@ -247,6 +247,21 @@ TEST(JoinedDecisionTest, EachSlotHasTheArmsThatItCouldGet) {
   EXPECT_EQ(joined->slots[1].chosen, 1u);
 }
 
+// Else an arm behind the one of the slot before would be taken for it.
+TEST(JoinedDecisionTest, ArmsThatAreTheirPositionsStandInEachSlotOfAList) {
+  StoredDecision decision = DecisionOf(1, 3);
+  decision.ids.clear();
+  decision.ranks.resize(2);
+  decision.slots.push_back({.id = IdOf(2), .chosen = 2, .law = {0.25, kNotOffered, 0.75}});
+  const auto joined = Joined({.range = {.min = 0, .max = 1}}, decision, {});
+  EXPECT_EQ(joined->slots[0].chosen, 1u);
+  const LoggedSlot& second = joined->slots[1];
+  EXPECT_EQ(second.chosen, 2u);
+  EXPECT_EQ(second.offered, 3u);
+  EXPECT_THAT(second.p, ElementsAre(0.25, 0, 0.75));
+  EXPECT_EQ(second.chosen_p, 0.75);
+}
+
 TEST(JoinedDecisionTest, ABaselineHasTheModelsOwnLawBesideItsOwn) {
   StoredDecision decision = DecisionOf(1, 2);
   decision.baseline = true;
