@@ -4,19 +4,11 @@
 Usage: faults_test.py SERVER PACKAGE. Exits with 77 (skipped) where there is no Chromium.
 """
 
-import functools
-import http.server
-import os
 import sys
-import tempfile
-import threading
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(HERE, "..", "support"), HERE]
-import browser_test  # noqa: E402
-import chromium  # noqa: E402
-import processes  # noqa: E402
-from browser_test import ARMS, check, run  # noqa: E402
+import pages
+from browser_test import CONFIG
+from pages import ARMS, check, run
 
 # Counts calls by their methods, and says how a promise ended.
 SEEN = """
@@ -108,29 +100,10 @@ def cleared(browser, api, origin, problems):
     check(problems, "events of a store that was cleared", seen, 0)
 
 
-def main():
-    path = chromium.find()
-    if path is None:
-        processes.skip("no Chromium; ./dev setup --full installs it")
-    server_program, package = sys.argv[1:3]
-    pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(browser_test.Files, directory=package))
-    threading.Thread(target=pages.serve_forever, daemon=True).start()
-    origin = f"http://127.0.0.1:{pages.server_port}"
-    problems = []
-    with tempfile.TemporaryDirectory() as folder, processes.Children() as children:
-        with open(f"{folder}/server.textproto", "w", encoding="utf-8") as file:
-            file.write(browser_test.CONFIG.format(origin=origin))
-        log = f"{folder}/server.log"
-        server = children.start(log, [server_program, "--config", f"{folder}/server.textproto", "--data_dir", f"{folder}/data"])
-        api = "http://" + processes.await_ready(server, log)["api"]
-        with chromium.Chromium(path, f"{folder}/browser") as browser:
-            browser.open(f"{origin}/page.html", 800, 600, False)
-            for part in (full, blocked, cleared):
-                part(browser, api, origin, problems)
-    for problem in problems:
-        print("wrong or missing:", problem)
-    return 1 if problems else 0
+def test(browser, api, origin, problems):
+    for part in (full, blocked, cleared):
+        part(browser, api, origin, problems)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(pages.main(CONFIG, test))

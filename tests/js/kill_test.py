@@ -6,23 +6,16 @@ then ended; the next worker of its store goes on from the rows. Mutants of the h
 """
 
 import collections
-import functools
-import http.server
 import os
 import sys
-import tempfile
-import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "reference"), HERE]
-import browser_test  # noqa: E402
-import chromium  # noqa: E402
-import processes  # noqa: E402
+sys.path.append(os.path.join(HERE, "..", "reference"))
+import pages  # noqa: E402
 import wire  # noqa: E402
 
 AT_ONCE = 6
-CONFIG = """listen: "127.0.0.1:0" http_listen: "127.0.0.1:0" api_listen: "127.0.0.1:0"
-api {{ allowed_origins: "{origin}" }}
+CONFIG = """api {{ allowed_origins: "{origin}" }}
 models {{ name: "quick" dimension: 2 shared {{}} mode: LOCAL_REWARD privacy {{ epsilon: 2 }}
   reporting {{ reward_window {{ duration {{ nanos: 100000000 }} default_reward: 0.5 }} }} }}
 """
@@ -49,7 +42,7 @@ const killed = async (killAt, mutant, leave) => {
 """
 
 
-class Files(browser_test.Files):
+class Files(pages.Files):
     def do_GET(self):  # pylint: disable=invalid-name
         if self.path != "/killed_worker.mjs":
             super().do_GET()
@@ -97,7 +90,7 @@ def runs_of(browser, api, mutant, leave, points):
         while (points.length > 0) runs.push(await killed(points.shift(), "{mutant}", "{leave}"));
       }}));
       return runs;"""
-    return browser_test.run(browser, api, body)
+    return pages.run(browser, api, body)
 
 
 def check(browser, api, leave, mutants, problems):
@@ -123,29 +116,10 @@ def check(browser, api, leave, mutants, problems):
             problems.append(f"mutant {mutant} is not found")
 
 
-def main():
-    path = chromium.find()
-    if path is None:
-        processes.skip("no Chromium; ./dev setup --full installs it")
-    server_program, package = sys.argv[1:3]
-    pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Files, directory=package))
-    threading.Thread(target=pages.serve_forever, daemon=True).start()
-    origin = f"http://127.0.0.1:{pages.server_port}"
-    problems = []
-    with tempfile.TemporaryDirectory() as folder, processes.Children() as children:
-        with open(f"{folder}/server.textproto", "w", encoding="utf-8") as file:
-            file.write(CONFIG.format(origin=origin))
-        log = f"{folder}/server.log"
-        server = children.start(log, [server_program, "--config", f"{folder}/server.textproto", "--data_dir", f"{folder}/data"])
-        api = "http://" + processes.await_ready(server, log)["api"]
-        with chromium.Chromium(path, f"{folder}/browser") as browser:
-            browser.open(f"{origin}/page.html", 800, 600, False)
-            check(browser, api, "when_due", ("early", "undrawn", "unpaid", "unopened"), problems)
-            check(browser, api, "at_start", (), problems)
-    for problem in problems:
-        print("wrong or missing:", problem)
-    return 1 if problems else 0
+def test(browser, api, _, problems):
+    check(browser, api, "when_due", ("early", "undrawn", "unpaid", "unopened"), problems)
+    check(browser, api, "at_start", (), problems)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(pages.main(CONFIG, test, Files))
