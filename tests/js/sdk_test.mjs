@@ -132,6 +132,8 @@ test("an answer is refused by its field, and in the handler of a reaction", asyn
   globalThis.UIEvent = class {};
   globalThis.event = Object.assign(new UIEvent(), { type: "click", isTrusted: true });
   await bad({}, /adopt must not be called in the handler of a click event/, "FAILED_PRECONDITION");
+  globalThis.event = { type: "change", isTrusted: true };
+  await bad({}, /adopt must not be called in the handler of a change event/, "FAILED_PRECONDITION");
   delete globalThis.event;
   delete globalThis.UIEvent;
   assert.strictEqual((await client.spent("ann")).events, 0);

@@ -5,7 +5,10 @@ import { SharedStore } from "./owner.js";
 const FALLBACK = Symbol("the application's own order, which is no decision");
 
 // Events of people. One that is adopted because of them tells that there was a reaction.
-const REACTIONS = ["UIEvent", "SubmitEvent", "DragEvent", "ClipboardEvent"];
+const REACTIONS = ["UIEvent", "SubmitEvent", "ClipboardEvent"];
+const PLAIN_REACTIONS = ["change", "reset", "scroll", "scrollend", "select", "toggle", "play", "pause", "seeking"]; // of class Event
+const isReaction = (event) => event?.isTrusted
+  && (PLAIN_REACTIONS.includes(event.type) || REACTIONS.some((kind) => event instanceof (globalThis[kind] ?? Array)));
 
 /** One model's client. Methods reject with BandanaError. */
 export class Client {
@@ -40,7 +43,7 @@ export class Client {
   /** A decision that the page's backend fetched while it made the page. See index.d.ts. */
   async adopt(user, answer) {
     const { event } = globalThis;
-    if (event?.isTrusted && REACTIONS.some((kind) => event instanceof (globalThis[kind] ?? Array))) {
+    if (isReaction(event)) {
       throw new BandanaError("FAILED_PRECONDITION", `adopt must not be called in the handler of a ${event.type} event: it belongs to the load of the page`);
     }
     return this.#ask("adopt", user, answer);
