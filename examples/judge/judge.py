@@ -89,11 +89,12 @@ def usable(decisions, unreported):
         reason = next(filter(None, (slot.problem() for slot in slots)), "")
         if not reason and all(slot.offered == 1 for slot in slots):
             reason = "single_arm"
-        if not reason and name in seen:
-            reason = "duplicate"
-        if not reason and opened is not None and time >= opened:
-            reason = "pending"  # later ones that have a reward are early reports, which are not like the others
-        seen.add(name)
+        if not reason:
+            if name in seen:
+                reason = "duplicate"  # of one that says something by itself
+            elif opened is not None and time >= opened:
+                reason = "pending"  # later ones that have a reward are early reports, which are not like the others
+            seen.add(name)
         if reason:
             skipped[reason] = skipped.get(reason, 0) + len(slots)
             continue

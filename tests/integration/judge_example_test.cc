@@ -98,6 +98,7 @@ std::vector<LoggedDecision> Decisions(const Shape& shape) {
     }
     if (number % 50 == 13) slot.p[0] += 0.01;
     if (number % 50 == 15) slot.reward = 2;
+    if (number % 50 == 16) decision.id = decisions[number - 3].id;  // of one that is left out
   }
   return decisions;
 }
