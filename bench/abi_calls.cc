@@ -15,9 +15,9 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "bandana/v1/recommender.pb.h"
+#include "bench/window_model.h"
 #include "common/base/check.h"
 #include "common/design/wire_messages.h"
-#include "common/promise/mechanism.h"
 
 ABSL_FLAG(int, decisions, 20'000, "in all");
 ABSL_FLAG(int, arms, 10, "to choose from");
@@ -28,23 +28,6 @@ namespace bandana::bench {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-
-PublicSpec WindowModel(int dimension) {
-  PublicSpec spec;
-  spec.name = "bench";
-  spec.dimension = dimension;
-  spec.feature_l2_max = 1;
-  spec.reward_range = {0, 1};
-  spec.mode = Mode::kLocalReward;
-  spec.mechanism = MechanismId::kRewardRandomizer;
-  spec.epsilon = {1.0};
-  spec.unit_of_privacy = "event";
-  spec.guarantee = "proven";
-  spec.token_lifetime = absl::Hours(24);
-  spec.reward_window = RewardWindowSpec{absl::Seconds(10), 0};
-  spec.made = MakeMechanism(spec).value();
-  return spec;
-}
 
 bandana_bytes BytesOf(std::string_view text) { return {text.data(), text.size()}; }
 
