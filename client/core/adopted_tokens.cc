@@ -34,7 +34,7 @@ absl::Status AdoptedTokens::Check(std::string_view token, absl::Time decided, ab
   if (kept.contains(NameOf(token))) {
     return FailedPrecondition("answer.token was adopted before: a decision is adopted once");
   }
-  const std::int64_t run = tables_.run_found_older();
+  const std::int64_t run = tables_.RunFoundOlder();
   if (run == 0) return absl::OkStatus();
   const auto since = kept.find(std::string(kSince));
   ByteReader reader(since == kept.end() ? std::string_view() : since->second);

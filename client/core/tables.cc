@@ -19,6 +19,15 @@ constexpr std::int64_t kLedgerEntriesMax = 65'536;
 // The device's time, among the rows that are kept.
 constexpr std::string_view kNoModel;
 constexpr char kTimeName[] = "time";
+// The run that found the rows older than they had been, once that shows nowhere else.
+constexpr char kOlderName[] = "older";
+
+// The run whose start forgot every earlier decision; 0: none did last. The number of a decision is
+// no multiple of 2^32 less one: it would be the last of 2^32 in a run.
+std::int64_t RunThatForgot(DecisionNumber forgotten) {
+  const DecisionNumber next = forgotten + 1;
+  return next % (DecisionNumber{1} << kDecisionRunShift) == 0 ? next >> kDecisionRunShift : 0;
+}
 
 }  // namespace
 
@@ -173,11 +182,11 @@ void Tables::KeepTime(const DeviceTime& time) {
   kept_.Put(kNoModel, kTimeName, bytes);
 }
 
-std::int64_t Tables::run_found_older() const {
-  // The number of a decision is no multiple of 2^32 less one: it would be the last of 2^32 in a
-  // run.
-  const DecisionNumber next = store_.forgotten + 1;
-  return next % (DecisionNumber{1} << kDecisionRunShift) == 0 ? next >> kDecisionRunShift : 0;
+std::int64_t Tables::RunFoundOlder() {
+  if (const std::int64_t run = RunThatForgot(store_.forgotten); run != 0) return run;
+  const auto kept = kept_.Of(kNoModel);
+  const auto found = kept.find(kOlderName);
+  return found == kept.end() ? 0 : ByteReader(found->second).I64();
 }
 
 Drawn Tables::DrawnState(DecisionNumber number) {
@@ -207,7 +216,13 @@ void Tables::ForgetDrawn(absl::Time now, std::int64_t count_max, int limit) {
     --kept;
     return --limit > 0;
   });
-  if (last > 0) ForgetUpTo(last);
+  if (last == 0) return;
+  if (const std::int64_t run = RunThatForgot(store_.forgotten); run != 0) {
+    std::string bytes;
+    ByteWriter(bytes).I64(run);
+    kept_.Put(kNoModel, kOlderName, bytes);
+  }
+  ForgetUpTo(last);
 }
 
 void Tables::ForgetUpTo(DecisionNumber last) {

@@ -72,9 +72,8 @@ class Tables {
   // cannot know of, takes every earlier decision as reported, ends every stream, and drops what
   // could be drawn or sent a second time. Returns the streams ended.
   int RecoverFromRollback(const StoreMark& anchor);
-  // The run that found the rows older than they had been, until decisions of after that are
-  // forgotten by their age; 0: none.
-  std::int64_t run_found_older() const;
+  // The last run that found the rows older than they had been; 0: none.
+  std::int64_t RunFoundOlder();
   // Debits that no user can be named for, because an older copy of the store forgot them.
   std::uint64_t lost_events() const { return store_.lost_events; }
   std::uint64_t lost_streams() const { return store_.lost_streams; }

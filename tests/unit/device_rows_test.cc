@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "client/core/adopted_tokens.h"
 #include "client/core/writer.h"
 #include "client/src/store/key_sealer.h"
 #include "client/src/store/schema.h"
@@ -307,6 +308,18 @@ TEST_F(HostileRowsTest, AMissingOrOlderLedgerIsNoticed) {
   // An open decision may have been drawn meanwhile; a drawn one is sent as it is.
   EXPECT_THAT(writer_->tables().reports().numbers(), ElementsAre(6));
   EXPECT_EQ(writer_->tables().DrawnState(5), Drawn::kForgotten);
+  // Which tokens were adopted is not known again because decisions of after that are forgotten.
+  Write([](Transaction& transaction) {
+    Tables& tables = transaction.tables;
+    const absl::Time now = absl::FromUnixSeconds(1'000'000);
+    AdoptedTokens adopted(tables);
+    EXPECT_FALSE(adopted.Check("t", now, now).ok());
+    tables.MarkDrawn((tables.NextRun(0) << kDecisionRunShift) + 1, now);
+    tables.ForgetDrawn(now, 0, 1);
+    EXPECT_FALSE(adopted.Check("t", now + absl::Minutes(59), now + absl::Hours(1)).ok());
+    EXPECT_THAT(adopted.Check("t", now + absl::Hours(1), now + absl::Hours(1)), IsOk());
+    return absl::OkStatus();
+  });
   MemoryRows::Content endless = content;
   Of(endless, Table::kStore).begin()->second[2] = std::numeric_limits<std::int64_t>::max();
   EXPECT_THAT(OpenStatus(endless), StatusIs(absl::StatusCode::kDataLoss, "number of runs"));
