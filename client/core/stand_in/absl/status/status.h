@@ -38,11 +38,7 @@ class [[nodiscard]] Status {
   Status(StatusCode code, string_view message) : failure_(Failure::Make(code, message)) {}
   Status(const Status& other) : failure_(Failure::Copy(other.failure_)) {}
   Status(Status&& other) noexcept : failure_(std::exchange(other.failure_, nullptr)) {}
-  Status& operator=(const Status& other) {
-    if (this != &other) *this = Status(other);
-    return *this;
-  }
-  Status& operator=(Status&& other) noexcept {
+  Status& operator=(Status other) noexcept {
     std::swap(failure_, other.failure_);
     return *this;
   }
