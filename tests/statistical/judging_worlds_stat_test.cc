@@ -1,5 +1,6 @@
 // Estimates and intervals on logs of models that learn, against values that are known. Short: 40
-// worlds per cell; with BANDANA_JUDGING_SEEDS=2000 the whole table of docs/design/judging.md.
+// worlds per cell; with BANDANA_JUDGING_SEEDS=2000 the whole table of docs/design/judging.md, with
+// BANDANA_JUDGING_FIRST=2001 on seeds that no rule was made by.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,10 +22,12 @@ namespace {
 constexpr int kDecisions = 2000;
 constexpr double kEpsilons[] = {0, 5, 2, 1};
 
-int Seeds() {
-  const char* seeds = std::getenv("BANDANA_JUDGING_SEEDS");
-  return seeds == nullptr ? 40 : std::atoi(seeds);
+int NumberOr(const char* variable, int otherwise) {
+  const char* number = std::getenv(variable);
+  return number == nullptr ? otherwise : std::atoi(number);
 }
+int Seeds() { return NumberOr("BANDANA_JUDGING_SEEDS", 40); }
+int FirstSeed() { return NumberOr("BANDANA_JUDGING_FIRST", 1); }
 bool Whole() { return Seeds() >= 2000; }
 
 // Two-sided normal quantile: the z that a standard normal exceeds with probability alpha / 2.
@@ -80,7 +83,7 @@ std::map<CellKey, Cell>& Cells() {
     std::map<CellKey, Cell> made;
     for (const WorldLaw law : kWorldLaws) {
       for (const double epsilon : kEpsilons) {
-        for (int seed = 1; seed <= Seeds(); ++seed) {
+        for (int seed = FirstSeed(); seed < FirstSeed() + Seeds(); ++seed) {
           const auto outcomes =
               RunWorld({.law = law, .epsilon = epsilon, .seed = static_cast<std::uint64_t>(seed)},
                        kDecisions);
