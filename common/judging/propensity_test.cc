@@ -9,37 +9,52 @@
 namespace bandana {
 namespace {
 
-// Each of the two sides has half of the error.
+// Each of the two sides has half of a sequence's error.
 const double kLogThreshold = std::log(2 / PropensityTest::kError);
+// Each of the two sequences of whole laws has half of the error.
+const double kLogThresholdWhole = std::log(4 / PropensityTest::kError);
 
 }  // namespace
 
-void PropensityTest::AddTerm(double term, bool below, Sequence& sequence) {
+void PropensityTest::AddTerm(double term, bool below, double log_threshold, Sequence& sequence) {
   sequence.above.Add({.centre = 0, .residual = term});
   if (below) sequence.below.Add({.centre = 0, .residual = -term});
   sequence.sum += term;
   ++sequence.terms;
-  sequence.crossed = sequence.crossed || sequence.above.Excludes(0, kLogThreshold) ||
-                     sequence.below.Excludes(0, kLogThreshold);
+  sequence.crossed = sequence.crossed || sequence.above.Excludes(0, log_threshold) ||
+                     sequence.below.Excludes(0, log_threshold);
 }
 
-void PropensityTest::AddWhole(const LoggedSlot& slot, bool design) {
+template <typename Value>
+void PropensityTest::AddCentred(const LoggedSlot& slot, const Value& value, bool design,
+                                Sequence& sequence) {
   double mean = 0, square = 0, fourth = 0;
-  for (const double p : slot.p) mean += p * p;
+  for (const double p : slot.p) mean += p > 0 ? p * value(p) : 0;
   for (const double p : slot.p) {
-    const double off = p - mean;
+    if (!(p > 0)) continue;
+    const double off = value(p) - mean;
     square += p * off * off;
     fourth += p * off * off * off * off;
   }
   if (design) {
-    whole_.design_square += square;
+    sequence.design_square += square;
     return;
   }
   // Certain draws, and laws of equal propensities, say nothing.
   if (!(square > 0)) return;
-  whole_.second += square;
-  whole_.fourth += fourth;
-  AddTerm(slot.chosen_p - mean, /*below=*/true, whole_);
+  sequence.second += square;
+  sequence.fourth += fourth;
+  AddTerm(value(slot.chosen_p) - mean, /*below=*/true, kLogThresholdWhole, sequence);
+}
+
+void PropensityTest::AddShares(const LoggedSlot& slot, bool design) {
+  const double offered = slot.offered;
+  const auto weight = [offered](double p) { return std::min(1 / (offered * p), kWeightMax); };
+  for (const double p : slot.p) {
+    if (design && p > 0) cap_ = std::max(cap_, weight(p));
+  }
+  const auto capped = [&](double p) { return std::min(weight(p), cap_); };
+  AddCentred(slot, capped, design, shares_);
 }
 
 void PropensityTest::AddAlone(const LoggedSlot& slot, bool design) {
@@ -53,7 +68,7 @@ void PropensityTest::AddAlone(const LoggedSlot& slot, bool design) {
   alone_.second += term * term;
   alone_.fourth += term * term * term * term;
   heavy_ = heavy_ || weight > weight_max_;
-  AddTerm(term, /*below=*/!heavy_, alone_);
+  AddTerm(term, /*below=*/!heavy_, kLogThreshold, alone_);
 }
 
 void PropensityTest::Add(const JudgedUnit& unit, bool design) {
@@ -63,7 +78,9 @@ void PropensityTest::Add(const JudgedUnit& unit, bool design) {
     const LoggedSlot& slot = judged.view.slot();
     if (slot.baseline || slot.offered < 2) continue;
     if (judged.whole) {
-      AddWhole(slot, design);
+      AddCentred(
+          slot, [](double p) { return p; }, design, whole_);
+      AddShares(slot, design);
     } else if (at == 0 && slot.p.empty()) {
       AddAlone(slot, design);
     }
@@ -72,36 +89,54 @@ void PropensityTest::Add(const JudgedUnit& unit, bool design) {
 
 void PropensityTest::EndDesign(double planned) {
   const double count = std::max<double>(1, static_cast<double>(design_));
-  const auto bound = [&](const Sequence& sequence, double k) {
+  const auto bound = [&](const Sequence& sequence, double k, double log_threshold) {
     const double v = sequence.design_square / count * planned / ((k + 1) * (k + 1));
-    return AnytimeBound(k, MixtureParameter(v, kLogThreshold));
+    return AnytimeBound(k, MixtureParameter(v, log_threshold));
   };
-  // Terms of the first are at least -1 as they are.
-  whole_.above = whole_.below = bound(whole_, 0);
-  alone_.above = bound(alone_, 1);
-  alone_.below = bound(alone_, weight_max_);
+  // Terms are at least -(k + 1). Means of weights are at most 1, so theirs are at least -1.
+  whole_.above = whole_.below = bound(whole_, 0, kLogThresholdWhole);
+  shares_.above = bound(shares_, 0, kLogThresholdWhole);
+  shares_.below = bound(shares_, cap_ - 1, kLogThresholdWhole);
+  alone_.above = bound(alone_, 1, kLogThreshold);
+  alone_.below = bound(alone_, weight_max_, kLogThreshold);
 }
 
 PropensityTest::Verdict PropensityTest::verdict() const {
-  const bool whole = whole_.carried() >= kTermsMin;
-  const bool alone = alone_.carried() >= kTermsSeenMin;
-  if ((whole && whole_.crossed) || (alone && alone_.crossed)) return Verdict::kWrong;
-  return whole || alone ? Verdict::kRight : Verdict::kNotTested;
+  if (FirstWrong() != nullptr) return Verdict::kWrong;
+  const bool tested = whole_.carried() >= kTermsMin || shares_.carried() >= kTermsMin ||
+                      alone_.carried() >= kTermsSeenMin;
+  return tested ? Verdict::kRight : Verdict::kNotTested;
+}
+
+const PropensityTest::Sequence* PropensityTest::FirstWrong() const {
+  if (whole_.crossed && whole_.carried() >= kTermsMin) return &whole_;
+  if (shares_.crossed && shares_.carried() >= kTermsMin) return &shares_;
+  if (alone_.crossed && alone_.carried() >= kTermsSeenMin) return &alone_;
+  return nullptr;
 }
 
 std::string PropensityTest::Explain() const {
-  if (verdict() != Verdict::kWrong) return "";
-  if (whole_.crossed && whole_.carried() >= kTermsMin) {
-    const double off = whole_.sum / static_cast<double>(whole_.terms);
+  const Sequence* wrong = FirstWrong();
+  if (wrong == nullptr) return "";
+  const double off = wrong->sum / static_cast<double>(wrong->terms);
+  const char* side = off > 0 ? "above" : "below";
+  if (wrong == &whole_) {
     return absl::StrFormat(
         "p: the arms were not drawn by it: on average the chosen arm's p is %.3g %s what a draw by "
         "p gives (test at error 1e-6, %d draws)",
-        std::abs(off), off > 0 ? "above" : "below", whole_.terms);
+        std::abs(off), side, wrong->terms);
+  }
+  if (wrong == &shares_) {
+    return absl::StrFormat(
+        "p: the arms were not drawn by it: on average 1 / (offered p) of the chosen arm is %.3g "
+        "%s what a draw by p gives, so the share of exploration is another one (test at error "
+        "1e-6, %d draws)",
+        std::abs(off), side, wrong->terms);
   }
   return absl::StrFormat(
       "p: the arms were not drawn by it: 1 / (offered p) is %.3g on average, where 1 is due, "
       "or some arms have next to no chance (test at error 1e-6, %d draws)",
-      1 + alone_.sum / static_cast<double>(alone_.terms), alone_.terms);
+      1 + off, wrong->terms);
 }
 
 }  // namespace bandana

@@ -10,7 +10,11 @@
 namespace bandana {
 
 // Two tests, each of error kError if the propensities are right, at every length:
-// - of draws whose propensities are all known: p(A) - sum_a p(a)^2 has mean 0 and lies in [-1, 1];
+// - of draws whose propensities are all known, two sequences of mean 0 that share the error:
+//   p(A) - sum_a p(a)^2, in [-1, 1], finds arms that were likelier than p says; and, with
+//   w(a) = min(1 / (n p(a)), cap), w(A) - sum_a p(a) w(a), in [-1, cap], finds a share of
+//   exploration that is not p's, also where p is nearly flat but for it. The cap is the largest
+//   that an arm of the first draws had, at most kWeightMax;
 // - of others: w = 1 / (n p(A)) has mean 1. A mean above 1 is found at any weights. A mean below 1,
 //   as where p is 1 in every line, is only tested while no weight exceeds the larger of kWeightMax
 //   and twice the largest of the first draws. It may also say that some arms have next to no
@@ -33,7 +37,7 @@ class PropensityTest {
   void EndDesign(double planned);
 
   Verdict verdict() const;
-  // "drawn arms have a propensity 0.1 above what p says on average"; empty unless kWrong.
+  // A sentence with the mean that was found; empty unless kWrong.
   std::string Explain() const;
 
  private:
@@ -47,12 +51,19 @@ class PropensityTest {
     bool crossed = false;
     double carried() const { return fourth > 0 ? second * second / fourth : 0; }
   };
-  void AddWhole(const LoggedSlot& slot, bool design);
+  // The sequence that says kWrong; null: none.
+  const Sequence* FirstWrong() const;
+  // The term value(A) - sum_a p(a) value(a).
+  template <typename Value>
+  static void AddCentred(const LoggedSlot& slot, const Value& value, bool design,
+                         Sequence& sequence);
+  void AddShares(const LoggedSlot& slot, bool design);
   void AddAlone(const LoggedSlot& slot, bool design);
-  static void AddTerm(double term, bool below, Sequence& sequence);
+  static void AddTerm(double term, bool below, double log_threshold, Sequence& sequence);
 
-  Sequence whole_, alone_;
+  Sequence whole_, shares_, alone_;
   std::uint64_t design_ = 0;
+  double cap_ = 1;  // of the weights of shares_
   double weight_max_ = kWeightMax;
   bool heavy_ = false;  // a weight above weight_max_ came
 };
