@@ -394,6 +394,14 @@ absl::StatusOr<ModelSpec> SpecOf(const Combination& combination, absl::Duration 
   }
   set(token_lifetime, *config.mutable_token_lifetime());
   std::vector<ConfigError> errors;
+  if (!combination.by_follower) {
+    // Whoever may keep its decisions does; servers that share a log may not.
+    v1::ModelConfig logged = config;
+    logged.mutable_decision_log();
+    auto spec = ParseServedModel(logged, "", /*allow_files=*/false, errors);
+    if (spec) return *std::move(spec);
+    errors.clear();
+  }
   auto spec = ParseServedModel(config, "", /*allow_files=*/false, errors);
   if (spec) return *std::move(spec);
   return InvalidArgument("model of ", combination.name, ": ", errors.front().field, " ",
