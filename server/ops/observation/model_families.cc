@@ -187,7 +187,7 @@ void AppendDecisionLogs(const std::vector<ModelView>& models, std::vector<Metric
   Family lines(MetricType::Gauge, "bandana_decision_log_lines",
                "Decisions that a decision log holds, deleted ones until their file goes");
   Family lost(
-      MetricType::Counter, "bandana_decision_log_lost_total",
+      MetricType::Counter, "bandana_decision_log_lost",
       "Decisions that became no line since the log began: the disk was full or slow, or the "
       "process was killed");
   Family bytes(MetricType::Gauge, "bandana_decision_log_bytes", "Bytes of a decision log's files");
