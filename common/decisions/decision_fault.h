@@ -28,6 +28,7 @@ struct DecisionFault {
   std::uint64_t lines = 1;  // that are not used
   std::string_view reason;  // of skip_reason
   std::string message;      // "line 7: p: must add up to 1, got 0.9"
+  bool operator==(const DecisionFault&) const = default;
 };
 
 }  // namespace bandana

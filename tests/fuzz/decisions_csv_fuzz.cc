@@ -14,28 +14,11 @@
 namespace {
 
 using bandana::testing::BytesOf;
+using bandana::testing::ReadLog;
 
-struct Outcome {
-  std::vector<bandana::LoggedDecision> decisions;
-  std::vector<std::string> faults;
-};
-
-Outcome ReadAll(const std::string& text, std::size_t piece) {
-  Outcome outcome;
+ReadLog Read(const std::string& text, std::size_t piece) {
   const auto reader = bandana::ObpReader::Open(BytesOf(text, piece));
-  if (!reader.ok()) return outcome;
-  bandana::LoggedDecision decision;
-  bandana::DecisionFault fault;
-  for (;;) {
-    const auto next = (*reader)->Read(decision, fault);
-    BANDANA_CHECK(next.ok());
-    if (*next == bandana::DecisionStream::Next::kEnd) return outcome;
-    if (*next == bandana::DecisionStream::Next::kFault) {
-      outcome.faults.push_back(fault.message);
-    } else {
-      outcome.decisions.push_back(decision);
-    }
-  }
+  return reader.ok() ? bandana::testing::ReadAll(**reader) : ReadLog();
 }
 
 void ReadRows(const std::string& text) {
@@ -57,15 +40,15 @@ void ReadRows(const std::string& text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   ReadRows(text);
-  const Outcome whole = ReadAll(text, size + 1);
-  const Outcome pieces = ReadAll(text, 5);
+  const ReadLog whole = Read(text, size + 1);
+  const ReadLog pieces = Read(text, 5);
   BANDANA_CHECK(whole.faults == pieces.faults);
   BANDANA_CHECK(whole.decisions.size() == pieces.decisions.size());
   bandana::ObpRows rows;
   std::string written;
   for (const bandana::LoggedDecision& decision : whole.decisions) rows.Append(decision, written);
   rows.End(written);
-  const Outcome again = ReadAll(written, size + 1);
+  const ReadLog again = Read(written, size + 1);
   BANDANA_CHECK(again.faults.empty());
   BANDANA_CHECK(again.decisions.size() == whole.decisions.size());
   for (std::size_t i = 0; i < again.decisions.size(); ++i) {

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "common/base/check.h"
 #include "common/decisions/check_decision.h"
@@ -13,42 +12,28 @@
 
 namespace {
 
-struct Outcome {
-  std::vector<bandana::LoggedDecision> decisions;
-  std::vector<std::string> faults;
-};
+using bandana::testing::BytesOf;
+using bandana::testing::ReadLog;
 
-Outcome ReadAll(const std::string& text, std::size_t piece) {
-  bandana::DsjsonReader reader(bandana::testing::BytesOf(text, piece), {});
-  Outcome outcome;
-  bandana::LoggedDecision decision;
-  bandana::DecisionFault fault;
-  for (;;) {
-    const auto next = reader.Read(decision, fault);
-    BANDANA_CHECK(next.ok());
-    if (*next == bandana::DecisionStream::Next::kEnd) return outcome;
-    if (*next == bandana::DecisionStream::Next::kFault) {
-      outcome.faults.push_back(fault.message);
-    } else {
-      BANDANA_CHECK(!decision.slots.empty());
-      outcome.decisions.push_back(decision);
-    }
-  }
+ReadLog Read(const std::string& text, std::size_t piece) {
+  bandana::DsjsonReader reader(BytesOf(text, piece), {});
+  return bandana::testing::ReadAll(reader);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  const Outcome whole = ReadAll(text, size + 1);
-  const Outcome pieces = ReadAll(text, 5);
+  const ReadLog whole = Read(text, size + 1);
+  const ReadLog pieces = Read(text, 5);
   BANDANA_CHECK(whole.faults == pieces.faults);
   BANDANA_CHECK(whole.decisions.size() == pieces.decisions.size());
   for (const bandana::LoggedDecision& decision : whole.decisions) {
+    BANDANA_CHECK(!decision.slots.empty());
     if (bandana::CheckDecision(decision)) continue;
     std::string written;
     bandana::AppendDsjsonLine(decision, written);
-    const Outcome again = ReadAll(written, size + 1);
+    const ReadLog again = Read(written, size + 1);
     BANDANA_CHECK(again.decisions.size() == 1);
     const bandana::LoggedDecision& read = again.decisions[0];
     BANDANA_CHECK(read.id == decision.id);

@@ -1,11 +1,13 @@
-// Decision logs in memory, for tests.
+// Decision logs in memory, for tests and fuzz targets.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "common/base/check.h"
 #include "common/decisions/jsonl_reader.h"
 
 namespace bandana::testing {
@@ -19,6 +21,25 @@ inline DecisionBytes BytesOf(std::string text, std::size_t piece = 1 << 16) {
     at += count;
     return count;
   };
+}
+
+struct ReadLog {
+  std::vector<LoggedDecision> decisions;
+  std::vector<DecisionFault> faults;
+};
+
+// All of the log. Aborts on an error of the bytes, of which a text in memory has none.
+inline ReadLog ReadAll(DecisionStream& stream) {
+  ReadLog log;
+  LoggedDecision decision;
+  for (;;) {
+    DecisionFault fault;
+    const auto next = stream.Read(decision, fault);
+    BANDANA_CHECK(next.ok());
+    if (*next == DecisionStream::Next::kEnd) return log;
+    if (*next == DecisionStream::Next::kDecision) log.decisions.push_back(decision);
+    if (*next == DecisionStream::Next::kFault) log.faults.push_back(fault);
+  }
 }
 
 }  // namespace bandana::testing

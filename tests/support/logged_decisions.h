@@ -1,9 +1,25 @@
 // Logged decisions, for tests.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include "common/decisions/logged_decision.h"
 
 namespace bandana::testing {
+
+inline void ExpectEqual(const LoggedDecision& read, const LoggedDecision& wrote) {
+  EXPECT_EQ(read.id, wrote.id);
+  EXPECT_EQ(read.time, wrote.time);
+  EXPECT_EQ(read.instance, wrote.instance);
+  EXPECT_EQ(read.epoch, wrote.epoch);
+  EXPECT_EQ(read.version, wrote.version);
+  EXPECT_EQ(read.user, wrote.user);
+  EXPECT_EQ(read.context, wrote.context);
+  EXPECT_EQ(read.range.min, wrote.range.min);
+  EXPECT_EQ(read.range.max, wrote.range.max);
+  EXPECT_EQ(read.slots, wrote.slots);
+  EXPECT_EQ(read.named_rank, wrote.named_rank);
+}
 
 // A choice among catalogue arms 4 and 9, with a reward of 0.5.
 inline LoggedDecision PlainDecision() {

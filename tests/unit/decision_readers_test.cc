@@ -14,42 +14,10 @@
 namespace bandana::testing {
 namespace {
 
-struct Outcome {
-  std::vector<LoggedDecision> decisions;
-  std::vector<DecisionFault> faults;
-};
-
-Outcome ReadAll(DecisionStream& source) {
-  Outcome outcome;
-  LoggedDecision decision;
-  for (;;) {
-    DecisionFault fault;
-    const auto next = source.Read(decision, fault);
-    EXPECT_THAT(next, IsOk());
-    if (!next.ok() || *next == DecisionStream::Next::kEnd) return outcome;
-    if (*next == DecisionStream::Next::kDecision) outcome.decisions.push_back(decision);
-    if (*next == DecisionStream::Next::kFault) outcome.faults.push_back(fault);
-  }
-}
-
-void ExpectEqual(const LoggedDecision& read, const LoggedDecision& wrote) {
-  EXPECT_EQ(read.id, wrote.id);
-  EXPECT_EQ(read.time, wrote.time);
-  EXPECT_EQ(read.instance, wrote.instance);
-  EXPECT_EQ(read.epoch, wrote.epoch);
-  EXPECT_EQ(read.version, wrote.version);
-  EXPECT_EQ(read.user, wrote.user);
-  EXPECT_EQ(read.context, wrote.context);
-  EXPECT_EQ(read.range.min, wrote.range.min);
-  EXPECT_EQ(read.range.max, wrote.range.max);
-  EXPECT_EQ(read.slots, wrote.slots);
-  EXPECT_EQ(read.named_rank, wrote.named_rank);
-}
-
-Outcome ReadTable(const std::string& text, std::size_t piece = 1 << 16) {
+ReadLog ReadTable(const std::string& text, std::size_t piece = 1 << 16) {
   const auto reader = ObpReader::Open(BytesOf(text, piece));
   EXPECT_THAT(reader, IsOk());
-  return reader.ok() ? ReadAll(**reader) : Outcome();
+  return reader.ok() ? ReadAll(**reader) : ReadLog();
 }
 
 TEST(ObpReader, ReadsWhatObpRowsWrote) {
@@ -63,7 +31,7 @@ TEST(ObpReader, ReadsWhatObpRowsWrote) {
   std::string text;
   for (const LoggedDecision& decision : wrote) rows.Append(decision, text);
   for (const std::size_t piece : {1, 7, 1 << 16}) {
-    const Outcome outcome = ReadTable(text, piece);
+    const ReadLog outcome = ReadTable(text, piece);
     EXPECT_THAT(outcome.faults, IsEmpty());
     ASSERT_THAT(outcome.decisions, SizeIs(3));
     for (std::size_t i = 0; i < 3; ++i) ExpectEqual(outcome.decisions[i], wrote[i]);
@@ -77,7 +45,7 @@ TEST(ObpReader, NamesTheLinesOfTheTable) {
   text += "short\n";
   rows.Append(PlainDecision(), text);
   text.replace(text.rfind("d1"), 2, "");
-  const Outcome outcome = ReadTable(text);
+  const ReadLog outcome = ReadTable(text);
   EXPECT_THAT(outcome.decisions, SizeIs(1));
   ASSERT_THAT(outcome.faults, SizeIs(2));
   EXPECT_EQ(outcome.faults[0].message, "line 7: decision: is missing");
@@ -103,7 +71,7 @@ constexpr char kList[] =
     R"("_outcomes":[{"_label_cost":0.0,"_id":"s0","_a":[1,0,2],"_p":[0.5,0.25,0.25]},)"
     R"({"_label_cost":-1,"_id":"s1","_a":[2,0],"_p":[0.75,0.25]}],"VWState":{"m":"N/A"}})";
 
-Outcome ReadDsjson(const std::string& text, DsjsonOptions options = {}) {
+ReadLog ReadDsjson(const std::string& text, DsjsonOptions options = {}) {
   DsjsonReader reader(BytesOf(text, 100), options);
   return ReadAll(reader);
 }
@@ -114,7 +82,7 @@ std::string Changed(std::string line, const std::string& from, const std::string
 }
 
 TEST(DsjsonReader, ReadsContextualBandits) {
-  const Outcome outcome = ReadDsjson(std::string(kBandit) + "\n");
+  const ReadLog outcome = ReadDsjson(std::string(kBandit) + "\n");
   EXPECT_THAT(outcome.faults, IsEmpty());
   ASSERT_THAT(outcome.decisions, SizeIs(1));
   const LoggedDecision& decision = outcome.decisions[0];
@@ -132,7 +100,7 @@ TEST(DsjsonReader, ReadsContextualBandits) {
 }
 
 TEST(DsjsonReader, ReadsConditionalBanditsAsLists) {
-  const Outcome outcome = ReadDsjson(std::string(kList) + "\n");
+  const ReadLog outcome = ReadDsjson(std::string(kList) + "\n");
   EXPECT_THAT(outcome.faults, IsEmpty());
   ASSERT_THAT(outcome.decisions, SizeIs(1));
   const LoggedDecision& decision = outcome.decisions[0];
@@ -148,12 +116,12 @@ TEST(DsjsonReader, ReadsConditionalBanditsAsLists) {
 
 TEST(DsjsonReader, TakesTheLabelsProbabilityWhereOthersAreMissing) {
   const std::string line = Changed(kBandit, R"("p":[0.8166667,0.1,0.0833333],)", "");
-  const Outcome outcome = ReadDsjson(line);
+  const ReadLog outcome = ReadDsjson(line);
   ASSERT_THAT(outcome.decisions, SizeIs(1));
   EXPECT_THAT(outcome.decisions[0].slots[0].p, IsEmpty());
   EXPECT_EQ(outcome.decisions[0].slots[0].chosen_p, 0.8166667);
   EXPECT_EQ(outcome.decisions[0].slots[0].offered, 3u);
-  const Outcome only = ReadDsjson(std::string(kBandit) + "\n", {.chosen_only = true});
+  const ReadLog only = ReadDsjson(std::string(kBandit) + "\n", {.chosen_only = true});
   EXPECT_EQ(only.decisions[0].slots, outcome.decisions[0].slots);
 }
 
@@ -172,7 +140,7 @@ TEST(DsjsonReader, ReadsWhatTheWriterWrote) {
     wrote.slots.resize(slots);
     std::string text;
     AppendDsjsonLine(wrote, text);
-    const Outcome outcome = ReadDsjson(text);
+    const ReadLog outcome = ReadDsjson(text);
     EXPECT_THAT(outcome.faults, IsEmpty());
     ASSERT_THAT(outcome.decisions, SizeIs(1));
     LoggedDecision read = outcome.decisions[0];
@@ -232,7 +200,7 @@ TEST(DsjsonReader, NamesLineReasonAndConstraint) {
        "line 1: c._multi: actions of slates"},
   };
   for (const Case& c : cases) {
-    const Outcome outcome = ReadDsjson(c.line);
+    const ReadLog outcome = ReadDsjson(c.line);
     EXPECT_THAT(outcome.decisions, IsEmpty()) << c.message;
     ASSERT_THAT(outcome.faults, SizeIs(1)) << c.message;
     EXPECT_EQ(outcome.faults[0].reason, c.reason) << c.message;

@@ -1,5 +1,4 @@
 #include <string>
-#include <vector>
 
 #include "common/decisions/jsonl_reader.h"
 #include "common/decisions/jsonl_writer.h"
@@ -14,22 +13,9 @@ constexpr char kLine[] =
     R"({"v":1,"decision":"d1","slot":0,"time":"2026-11-27T03:04:05.25Z","epoch":2,"version":7,)"
     R"("offered":2,"arms":[4,9],"p":[0.25,0.75],"chosen":1,"reward":0.5})";
 
-struct Outcome {
-  std::vector<LoggedDecision> decisions;
-  std::vector<DecisionFault> faults;
-};
-
-Outcome ReadAll(const std::string& text, std::size_t piece = 1 << 16) {
+ReadLog ReadLines(const std::string& text, std::size_t piece = 1 << 16) {
   JsonlReader reader(BytesOf(text, piece));
-  Outcome outcome;
-  LoggedDecision decision;
-  for (;;) {
-    DecisionFault fault;
-    const auto next = reader.Read(decision, fault);
-    if (!next.ok() || *next == JsonlReader::Next::kEnd) return outcome;
-    if (*next == JsonlReader::Next::kDecision) outcome.decisions.push_back(decision);
-    if (*next == JsonlReader::Next::kFault) outcome.faults.push_back(fault);
-  }
+  return ReadAll(reader);
 }
 
 // kLine with `from` replaced.
@@ -40,7 +26,7 @@ std::string Changed(const std::string& from, const std::string& to) {
 }
 
 std::string MessageOf(const std::string& text) {
-  const Outcome outcome = ReadAll(text);
+  const ReadLog outcome = ReadLines(text);
   return outcome.faults.empty() ? "" : outcome.faults[0].message;
 }
 
@@ -48,20 +34,10 @@ TEST(DecisionsJsonl, ReadsWhatItWrote) {
   const LoggedDecision wrote = FullDecision();
   std::string text;
   AppendJsonLines(wrote, text);
-  const Outcome outcome = ReadAll(text);
+  const ReadLog outcome = ReadLines(text);
   ASSERT_THAT(outcome.faults, IsEmpty());
   ASSERT_THAT(outcome.decisions, SizeIs(1));
-  const LoggedDecision& read = outcome.decisions[0];
-  EXPECT_EQ(read.id, wrote.id);
-  EXPECT_EQ(read.time, wrote.time);
-  EXPECT_EQ(read.instance, wrote.instance);
-  EXPECT_EQ(read.epoch, wrote.epoch);
-  EXPECT_EQ(read.version, wrote.version);
-  EXPECT_EQ(read.user, wrote.user);
-  EXPECT_EQ(read.context, wrote.context);
-  EXPECT_EQ(read.range.min, wrote.range.min);
-  EXPECT_EQ(read.range.max, wrote.range.max);
-  EXPECT_EQ(read.slots, wrote.slots);
+  ExpectEqual(outcome.decisions[0], wrote);
 }
 
 TEST(DecisionsJsonl, WritesTheContract) {
@@ -71,7 +47,7 @@ TEST(DecisionsJsonl, WritesTheContract) {
 }
 
 TEST(DecisionsJsonl, TakesThePropensityOfTheChosenArmAlone) {
-  const Outcome outcome = ReadAll(Changed("\"p\":[0.25,0.75]", "\"p\":0.75"));
+  const ReadLog outcome = ReadLines(Changed("\"p\":[0.25,0.75]", "\"p\":0.75"));
   ASSERT_THAT(outcome.decisions, SizeIs(1));
   EXPECT_THAT(outcome.decisions[0].slots[0].p, IsEmpty());
   EXPECT_EQ(outcome.decisions[0].slots[0].chosen_p, 0.75);
@@ -81,18 +57,18 @@ TEST(DecisionsJsonl, TakesThePropensityOfTheChosenArmAlone) {
 TEST(DecisionsJsonl, KeepsNothingOfTheLineBefore) {
   std::string text;
   AppendJsonLines(FullDecision(), text);
-  const Outcome outcome = ReadAll(text + kLine + "\n" + Changed("[0.25,0.75]", "0.75"));
+  const ReadLog outcome = ReadLines(text + kLine + "\n" + Changed("[0.25,0.75]", "0.75"));
   ASSERT_THAT(outcome.decisions, SizeIs(3));
   const LoggedDecision& plain = outcome.decisions[1];
-  EXPECT_EQ(plain.slots, ReadAll(std::string(kLine) + "\n").decisions[0].slots);
+  EXPECT_EQ(plain.slots, ReadLines(std::string(kLine) + "\n").decisions[0].slots);
   EXPECT_EQ(plain.context + plain.user + plain.instance, "");
   EXPECT_EQ(plain.range.min, 0);
   EXPECT_THAT(outcome.decisions[2].slots[0].p, IsEmpty());
 }
 
 TEST(DecisionsJsonl, TellsRewardsThatAreOpenFromThoseThatNeverCome) {
-  EXPECT_EQ(ReadAll(Changed("0.5}", "null}")).decisions[0].slots[0].state, RewardState::kPending);
-  EXPECT_EQ(ReadAll(Changed("0.5}", "\"unreported\"}")).decisions[0].slots[0].state,
+  EXPECT_EQ(ReadLines(Changed("0.5}", "null}")).decisions[0].slots[0].state, RewardState::kPending);
+  EXPECT_EQ(ReadLines(Changed("0.5}", "\"unreported\"}")).decisions[0].slots[0].state,
             RewardState::kUnreported);
 }
 
@@ -101,7 +77,7 @@ TEST(DecisionsJsonl, ReadsPiecesOfAnySize) {
   AppendJsonLines(FullDecision(), text);
   text += std::string(kLine) + "\r\n\n" + kLine;
   for (const std::size_t piece : {1, 2, 7, 64}) {
-    const Outcome outcome = ReadAll(text, piece);
+    const ReadLog outcome = ReadLines(text, piece);
     EXPECT_THAT(outcome.faults, IsEmpty());
     EXPECT_THAT(outcome.decisions, SizeIs(3)) << piece;
   }
@@ -144,7 +120,7 @@ TEST(DecisionsJsonl, NamesLineFieldAndConstraint) {
 }
 
 TEST(DecisionsJsonl, GoesOnBehindABadLine) {
-  const Outcome outcome = ReadAll("nonsense\n" + std::string(kLine) + "\n");
+  const ReadLog outcome = ReadLines("nonsense\n" + std::string(kLine) + "\n");
   ASSERT_THAT(outcome.faults, SizeIs(1));
   EXPECT_EQ(outcome.faults[0].reason, skip_reason::kMalformed);
   EXPECT_THAT(outcome.decisions, SizeIs(1));
@@ -152,7 +128,7 @@ TEST(DecisionsJsonl, GoesOnBehindABadLine) {
 
 TEST(DecisionsJsonl, CountsACutLastLineAsSuch) {
   const std::string line = kLine;
-  const Outcome outcome = ReadAll(line + "\n" + line.substr(0, 60));
+  const ReadLog outcome = ReadLines(line + "\n" + line.substr(0, 60));
   EXPECT_THAT(outcome.decisions, SizeIs(1));
   ASSERT_THAT(outcome.faults, SizeIs(1));
   EXPECT_EQ(outcome.faults[0].reason, skip_reason::kCutLine);
@@ -166,34 +142,34 @@ TEST(DecisionsJsonl, PassesOverAListWithoutOneOfItsSlots) {
   const std::string first = text.substr(0, end), second = text.substr(end);
   const std::string plain = std::string(kLine) + "\n";
 
-  Outcome outcome = ReadAll(first + plain + second + plain);
+  ReadLog outcome = ReadLines(first + plain + second + plain);
   EXPECT_THAT(outcome.decisions, SizeIs(2));
   ASSERT_THAT(outcome.faults, SizeIs(2));
   EXPECT_EQ(outcome.faults[0].message, "line 1: list: slot 1 of 2 is missing");
   EXPECT_EQ(outcome.faults[1].message, "line 3: slot: the list's slots before are missing");
   EXPECT_EQ(outcome.faults[1].reason, skip_reason::kSlotMissing);
 
-  outcome = ReadAll(plain + first);
+  outcome = ReadLines(plain + first);
   ASSERT_THAT(outcome.faults, SizeIs(1));
   EXPECT_EQ(outcome.faults[0].reason, skip_reason::kCutLine);
 }
 
 TEST(DecisionsJsonl, TellsARankThatWasNamedWithTheReport) {
-  const Outcome outcome = ReadAll(Changed("\"slot\":0", "\"slot\":2"));
+  const ReadLog outcome = ReadLines(Changed("\"slot\":0", "\"slot\":2"));
   ASSERT_THAT(outcome.decisions, SizeIs(1));
   EXPECT_EQ(outcome.decisions[0].named_rank, 2);
 }
 
 TEST(DecisionsJsonl, PassesOverALineWithoutEnd) {
   const std::string long_line(kDecisionLineBytesMax + 100'000, 'x');
-  const Outcome outcome = ReadAll(long_line + "\n" + kLine + "\n");
+  const ReadLog outcome = ReadLines(long_line + "\n" + kLine + "\n");
   EXPECT_THAT(outcome.decisions, SizeIs(1));
   ASSERT_THAT(outcome.faults, SizeIs(1));
   EXPECT_EQ(outcome.faults[0].message, "line 1: the line must have at most 16777216 bytes");
 }
 
 TEST(DecisionsJsonl, SkipsMembersOfLaterVersions) {
-  EXPECT_THAT(ReadAll(Changed("0.5}", "0.5,\"later\":{\"a\":[1]}}")).decisions, SizeIs(1));
+  EXPECT_THAT(ReadLines(Changed("0.5}", "0.5,\"later\":{\"a\":[1]}}")).decisions, SizeIs(1));
 }
 
 }  // namespace
