@@ -18,7 +18,8 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::uint64_t kErasingBytesMax = 1 << 20;
+// Of 64 million users, more than a model may have: an erasing that began must be read.
+constexpr std::uint64_t kErasingBytesMax = 1 << 30;
 
 using Ids = absl::flat_hash_set<StoredId>;
 
@@ -92,6 +93,16 @@ absl::Status EraseRows(const std::string& path, const FoundLines& found) {
   return file.Sync();
 }
 
+// Users of an erasing that has begun; nobody where there is none.
+absl::StatusOr<std::vector<UserPseudonym>> ReadBegun(const std::string& path) {
+  const absl::StatusOr<std::string> begun = ReadFile(path, kErasingBytesMax);
+  if (absl::IsNotFound(begun.status())) return std::vector<UserPseudonym>();
+  BANDANA_RETURN_IF_ERROR(begun.status());
+  std::vector<UserPseudonym> users(begun->size() / sizeof(UserPseudonym));
+  std::memcpy(users.data(), begun->data(), users.size() * sizeof(UserPseudonym));
+  return users;
+}
+
 absl::Status RemoveErased(const std::string& path) {
   BANDANA_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Open(path));
   BANDANA_RETURN_IF_ERROR(file.WriteAt(0, std::string(file.size(), '\0')));
@@ -109,14 +120,8 @@ absl::StatusOr<std::uint64_t> DecisionStore::Erase(std::span<const UserPseudonym
   if (users.empty()) return 0;
   // Those of an erasing that failed are in the file as well.
   Ids whom(users.begin(), users.end());
-  const absl::StatusOr<std::string> begun = ReadFile(ErasingPath(), kErasingBytesMax);
-  if (!begun.ok() && !absl::IsNotFound(begun.status())) return begun.status();
-  for (std::size_t at = 0; begun.ok() && at + sizeof(UserPseudonym) <= begun->size();
-       at += sizeof(UserPseudonym)) {
-    UserPseudonym user;
-    std::memcpy(user.data(), begun->data() + at, sizeof user);
-    whom.insert(user);
-  }
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<UserPseudonym> begun, ReadBegun(ErasingPath()));
+  whom.insert(begun.begin(), begun.end());
   const std::vector<UserPseudonym> all(whom.begin(), whom.end());
   BANDANA_RETURN_IF_ERROR(
       WriteFileDurably(ErasingPath(), AsChars(std::as_bytes(std::span(all))), 0600));
@@ -156,11 +161,8 @@ absl::StatusOr<std::uint64_t> DecisionStore::EraseNow(std::span<const UserPseudo
 absl::Status DecisionStore::FinishErasing() {
   // A crash may have left it behind: of a call that was not answered.
   BANDANA_RETURN_IF_ERROR(RemoveFile(ErasingPath() + ".tmp").status());
-  const absl::StatusOr<std::string> begun = ReadFile(ErasingPath(), kErasingBytesMax);
-  if (absl::IsNotFound(begun.status())) return absl::OkStatus();
-  BANDANA_RETURN_IF_ERROR(begun.status());
-  std::vector<UserPseudonym> users(begun->size() / sizeof(UserPseudonym));
-  std::memcpy(users.data(), begun->data(), users.size() * sizeof(UserPseudonym));
+  BANDANA_ASSIGN_OR_RETURN(const std::vector<UserPseudonym> users, ReadBegun(ErasingPath()));
+  if (users.empty()) return RemoveFile(ErasingPath()).status();
   BANDANA_RETURN_IF_ERROR(EraseNow(users).status());
   return RemoveErased(ErasingPath());
 }

@@ -236,6 +236,8 @@ TEST_F(DecisionStoreTest, AnErasingThatHasBegunIsFinishedAtTheStart) {
   { Add(*Open(), 0, 30); }
   {
     std::ofstream begun(Options().folder + "/" + std::string(kErasingName), std::ios::binary);
+    // As many as one call of an operator may name, and more.
+    for (std::uint64_t i = 0; i < 70'000; ++i) begun << AsChars(UserOf(1000 + i));
     begun << AsChars(UserOf(3));
   }
   Open();
