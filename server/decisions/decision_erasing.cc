@@ -18,7 +18,7 @@
 namespace bandana::server {
 namespace {
 
-// Of 64 million users, more than a model may have: an erasing that began must be read.
+// Enough for 64 million users, more than a model may have: an erasing that began must be read.
 constexpr std::uint64_t kErasingBytesMax = 1 << 30;
 
 using Ids = absl::flat_hash_set<StoredId>;

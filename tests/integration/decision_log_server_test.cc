@@ -235,7 +235,8 @@ TEST_F(DecisionLogServerTest, WindowsSlotsRanksAndDeferralsAreKnownAsSuch) {
   ASSERT_THAT(lines[1].slots, SizeIs(2));
   EXPECT_EQ(lines[1].slots[0].reward, 0.25);
   EXPECT_EQ(lines[1].slots[1].reward, 1);
-  EXPECT_THAT(lines[1].slots[1].p, SizeIs(2)) << "the arm of the first slot is taken";
+  ASSERT_THAT(lines[1].slots[1].p, SizeIs(3));
+  EXPECT_EQ(lines[1].slots[1].p[lines[1].slots[0].chosen], 0) << "the first slot has this arm";
   EXPECT_EQ(lines[2].named_rank, 2u) << text_;
   EXPECT_EQ(lines[2].slots[0].reward, 0.5);
   EXPECT_EQ(lines[3].slots[0].reward, 0.25);
