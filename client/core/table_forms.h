@@ -1,4 +1,4 @@
-// The tables of the device's store. docs/formats.md says what their columns mean.
+// The tables of the device's store. docs/formats/device_store.md says what their columns mean.
 #pragma once
 
 #include <cstdint>

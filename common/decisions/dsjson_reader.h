@@ -1,4 +1,5 @@
-// A log in lines of Vowpal Wabbit's DSJSON, decision by decision: docs/formats.md, DSJSON.
+// A log in lines of Vowpal Wabbit's DSJSON, decision by decision: docs/formats/decisions.md,
+// DSJSON.
 #pragma once
 
 #include <memory>

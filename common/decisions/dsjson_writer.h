@@ -1,4 +1,4 @@
-// A decision as a line of Vowpal Wabbit's DSJSON: docs/formats.md, DSJSON.
+// A decision as a line of Vowpal Wabbit's DSJSON: docs/formats/decisions.md, DSJSON.
 #pragma once
 
 #include <string>

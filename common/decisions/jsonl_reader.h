@@ -1,4 +1,4 @@
-// A decision log in lines of JSON, decision by decision: docs/formats.md, Decision logs.
+// A decision log in lines of JSON, decision by decision: docs/formats/decisions.md, Decision logs.
 #pragma once
 
 #include <cstdint>

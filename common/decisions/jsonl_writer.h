@@ -1,4 +1,4 @@
-// A decision as lines of JSON, one per slot: docs/formats.md, Decision logs.
+// A decision as lines of JSON, one per slot: docs/formats/decisions.md, Decision logs.
 #pragma once
 
 #include <string>

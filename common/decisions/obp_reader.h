@@ -1,4 +1,5 @@
-// Tables that ObpRows has written, decision by decision: docs/formats.md, Tables of decisions.
+// Tables that ObpRows has written, decision by decision: docs/formats/decisions.md, Tables of
+// decisions.
 #pragma once
 
 #include <memory>

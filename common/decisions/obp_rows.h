@@ -1,5 +1,5 @@
-// A decision log as a table in Open Bandit Pipeline's columns: docs/formats.md, Tables of
-// decisions.
+// A decision log as a table in Open Bandit Pipeline's columns: docs/formats/decisions.md, Tables
+// of decisions.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Segments of a decision log: files that are only appended to, and in which what was deleted is
 // zeros. Three kinds stand beside each other: decisions, one frame each; users, one row for each
 // frame of the decisions of that number; rewards, one row for each event that was learnt.
-// docs/formats.md, Decision log.
+// docs/formats/decisions.md, Decision log of a server.
 #pragma once
 
 #include <cstddef>

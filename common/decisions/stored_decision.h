@@ -1,4 +1,4 @@
-// A decision as a server's log stores it: docs/formats.md, Decision log.
+// A decision as a server's log stores it: docs/formats/decisions.md, Decision log of a server.
 #pragma once
 
 #include <array>

@@ -32,7 +32,7 @@ struct RewardWindowSpec {
   absl::Duration grace;
 };
 
-// A continual counter's public parameters (docs/design/mechanisms.md#continual-counters).
+// A continual counter's public parameters (docs/design/counters.md#continual-counters).
 struct CounterSpec {
   CounterKind kind = CounterKind::kBlt;
   std::uint64_t horizon = 0;    // steps that the factorization is tuned for

@@ -1,4 +1,4 @@
-// A log in one SQLite file. Tables: docs/formats.md.
+// A log in one SQLite file. Tables: docs/formats/log.md.
 #pragma once
 
 #include <memory>

@@ -83,7 +83,7 @@ TEST(TranscriptTest, EveryMutantSaysHowManySeedsFindIt) {
 }
 
 TEST(TranscriptTest, EveryMutantHasARowInTheDocumentWithItsSeeds) {
-  const auto page = ReadFile(BANDANA_SOURCE_DIR "/docs/privacy/audit.md", 1 << 20);
+  const auto page = ReadFile(BANDANA_SOURCE_DIR "/docs/design/transcripts.md", 1 << 20);
   ASSERT_THAT(page, IsOk());
   for (const Mutant& mutant : Mutants()) {
     const std::size_t row = page->find("| `" + mutant.name + "` |");

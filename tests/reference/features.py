@@ -1,4 +1,4 @@
-"""Named values to vectors: docs/wire_sdk.md, Lines of a schema and Named features."""
+"""Named values to vectors: docs/wire_sdk/bytes.md, Lines of a schema and Named features."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Policy text to policy: docs/wire_sdk.md, Policy text."""
+"""Policy text to policy: docs/wire_sdk/bytes.md, Policy text."""
 
 import hashlib
 import math

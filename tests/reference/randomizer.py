@@ -1,4 +1,4 @@
-"""Epsilon to table, reward to step, table with step and word to output: docs/wire_sdk.md, Table from epsilon and after it."""
+"""Epsilon to table, reward to step, table with step and word to output: docs/wire_sdk/bytes.md, Table from epsilon and after it."""
 
 import hashlib
 import math

@@ -1,4 +1,4 @@
-"""Window and word to times, and the device's clock: docs/wire_sdk.md, Window and word to times."""
+"""Window and word to times, and the device's clock: docs/wire_sdk/bytes.md, Window and word to times."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""The few messages that a path has: protobuf's wire form, written and read; docs/wire_sdk.md, Report bytes."""
+"""The few messages that a path has: protobuf's wire form, written and read; docs/wire_sdk/bytes.md, Report bytes."""
 
 
 def varint(number):

@@ -53,7 +53,8 @@ TEST(CentredWindow, ScaleIsTheRatioOfDeviations) {
   EXPECT_NEAR(EventScale(randomizer, tenth, 0.05), std::sqrt(whole / part), 1e-12);
 }
 
-// The figures of docs/operations.md: the share of released values that lie inside their window.
+// The figures of docs/operations/models.md: the share of released values that lie inside their
+// window.
 TEST(CentredWindow, ReleasedValuesTellWindowsThatAreTooNarrow) {
   struct Row {
     double epsilon, centred, clipped;

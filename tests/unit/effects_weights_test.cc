@@ -30,7 +30,7 @@ EffectsModel Make(int d, const std::vector<Effect>& effects, EffectsAdapt adapt 
   return *std::move(made);
 }
 
-// docs/design/effects.md, "Weights" and "Forgetting", in double and with whole matrices.
+// docs/design/effect_weights.md, "Weights" and "Forgetting", in double and with whole matrices.
 class Reference {
  public:
   Reference(int d, std::vector<Effect> effects, bool weighted)

@@ -64,7 +64,7 @@ std::shared_ptr<const Catalogue> CatalogueOf(const std::vector<CatalogueArm>& ar
   return Catalogue::Make(shape, arms);
 }
 
-// The layout of docs/formats.md, in one string: what former versions wrote and read.
+// The layout of docs/formats/checkpoint.md, in one string: what former versions wrote and read.
 std::string Reference(const v1::ModelConfig& config, const std::string& checkpoint,
                       const std::vector<CatalogueArm>& arms, bool groups,
                       const std::string& users) {

@@ -153,6 +153,15 @@ class DocsTest(Tree):
         self.assertEqual(self.problems("x" * 121 + "\n"), [])
         self.assertEqual(len(self.problems("x" * 120 + "\n")), 1)
 
+    def test_pages_are_short_and_other_documents_as_long_as_they_like(self):
+        for path in ("docs/guide.md", "server/README.md"):
+            self.write(path, "# Guide\n\n" + "word\n" * (check_docs.WORDS_MAX - 2))
+        self.write("docs/README.md", "[guide](guide.md) [b](b.md)\n")
+        self.assertEqual(check_docs.check(self.root), [])
+        for path in ("docs/guide.md", "server/README.md"):
+            self.write(path, "# Guide\n\n" + "word\n" * (check_docs.WORDS_MAX - 1))
+        self.assertEqual(check_docs.check(self.root), ["docs/guide.md: 3001 words, at most 3000: make it several pages"])
+
 
 class EnglishTest(Tree):
     def problems(self, text, path):

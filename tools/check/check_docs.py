@@ -2,6 +2,7 @@
 """Checks that a reader of the documents gets where they point, and can read them in a window.
 
 - Lines of Markdown and of protos have at most 120 columns; rows of tables and pictures are free. NOT_YET lists the pages that still do not.
+- Pages of the site have at most WORDS_MAX words: a longer one is several pages.
 - Rows of a table have as many cells as its head.
 - A list has an empty line before it. A paragraph's line that begins like an item by chance reads as one: wrap it elsewhere.
 - The target of a relative link exists, and so does its heading. A link leads to a file of this tree;
@@ -21,6 +22,7 @@ import stage_docs
 
 PICTURE_BYTES_MAX = 20000
 COLUMNS_MAX = 120
+WORDS_MAX = 3000
 # Pages with longer lines. Take a page off when it has been wrapped; add none.
 NOT_YET = set()
 INDEX = "docs/README.md"
@@ -37,6 +39,11 @@ def width_problems(path, text):
         return []
     return [f"{path}:{number}: {len(line)} columns, at most {COLUMNS_MAX}" for number, line in enumerate(text.splitlines(), 1)
             if len(line) > COLUMNS_MAX and not line.lstrip().startswith(("|", "!["))]
+
+
+def length_problems(path, text):
+    words = len(text.split())
+    return [f"{path}: {words} words, at most {WORDS_MAX}: make it several pages"] if words > WORDS_MAX else []
 
 
 def table_problems(path, text):
@@ -120,6 +127,7 @@ def check(root):
         if path.endswith((".md", ".proto")):
             problems += width_problems(path, text)
         if path.endswith(".md"):
+            problems += length_problems(path, text) if stage_docs.is_page(path) else []
             problems += table_problems(path, text) + list_problems(path, text) + link_problems(root, path, text)
         problems += reference_problems(root, path, text)
     for path in sorted(NOT_YET):

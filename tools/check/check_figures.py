@@ -20,7 +20,7 @@ import tomllib
 import markdown_source
 import source_tree
 
-DOCUMENTS = ("README.md", "docs/experiments.md", "docs/findings.md")
+DOCUMENTS = ("README.md", "docs/experiments.md", "docs/experiments/table1.md", "docs/findings.md", "docs/findings/ss18.md", "docs/findings/z20.md")
 TABLES = "docs/figures/tables.toml"
 ERROR_MAX = 1e-6
 WITHOUT_SHORT_FORM_MAX = 5

@@ -1,4 +1,4 @@
-// Files of decisions, in each format: docs/formats.md, Decision logs.
+// Files of decisions, in each format: docs/formats/decisions.md, Decision logs.
 #pragma once
 
 #include <memory>

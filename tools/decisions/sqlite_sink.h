@@ -1,4 +1,4 @@
-// Decisions in a database of SQLite: docs/formats.md, SQLite.
+// Decisions in a database of SQLite: docs/formats/decisions.md, SQLite.
 #pragma once
 
 #include <memory>

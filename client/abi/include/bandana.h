@@ -500,9 +500,10 @@ BANDANA_API const char* bandana_error(void);
 
 /* Tables are numbered from 0; INVALID_ARGUMENT after the last one. `out->size` is set before. */
 BANDANA_API int32_t bandana_table_form(int32_t table, bandana_table* out);
-/* For a host that shares the C++ SDK's file (docs/formats.md, "Device store"). The bytes that a
- * seal is bound to behind the store's identity, of a row's cells; and, of cells as they are stored,
- * the 8 bytes of column `digest`. `*size`: room in, bytes out; RESOURCE_EXHAUSTED too little. */
+/* For a host that shares the C++ SDK's file (docs/formats/device_store.md, "Device store"). The
+ * bytes that a seal is bound to behind the store's identity, of a row's cells; and, of cells as
+ * they are stored, the 8 bytes of column `digest`. `*size`: room in, bytes out; RESOURCE_EXHAUSTED
+ * too little. */
 BANDANA_API int32_t bandana_seal_name(int32_t table, const bandana_cell* cells, size_t count,
                                       void* out, size_t* size);
 BANDANA_API int32_t bandana_row_digest(int32_t table, const bandana_cell* cells, size_t count,

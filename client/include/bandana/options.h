@@ -58,7 +58,7 @@ struct ClientOptions {
   TransportSecurity security;
 
   // When reports leave, and what is fetched by the clock is fetched. Choose by what a reaction may
-  // do to the process (docs/sdk.md, "Which leave to choose").
+  // do to the process (docs/sdk/decisions.md, "Which leave to choose").
   enum class Leave {
     // When they are due. The application promises that its process outlives reactions: one that
     // ends

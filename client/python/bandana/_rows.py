@@ -1,4 +1,4 @@
-"""The durable rows in SQLite: the file of the C++ SDK, which may open it in turn (docs/formats.md, "Device store")."""
+"""The durable rows in SQLite: the file of the C++ SDK, which may open it in turn (docs/formats/device_store.md, "Device store")."""
 
 from __future__ import annotations
 

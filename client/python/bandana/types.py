@@ -12,7 +12,7 @@ Values = Mapping[str, Value]
 
 
 class Leave(enum.IntEnum):
-    """When reports leave the device; docs/sdk.md, "Which leave to choose"."""
+    """When reports leave the device; docs/sdk/decisions.md, "Which leave to choose"."""
 
     WHEN_DUE = 0
     AT_START = 1

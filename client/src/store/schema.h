@@ -1,4 +1,5 @@
-// The device store's file: how it is made, recognised and checked. docs/formats.md describes it.
+// The device store's file: how it is made, recognised and checked. docs/formats/device_store.md
+// describes it.
 #pragma once
 
 #include <memory>

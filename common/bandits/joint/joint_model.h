@@ -27,7 +27,7 @@ namespace bandana {
 //   event's step, so that a replay releases the same numbers; what Apply released is durable before
 //   a posterior is shown.
 // Threads: not thread-safe. Not copyable. Source: [SS18] with another mechanism,
-//   docs/design/mechanisms.md#constants-of-ss18.
+//   docs/design/papers.md#constants-of-ss18.
 class JointModel {
  public:
   struct Options {

@@ -58,7 +58,7 @@ using EpisodeBits =
 //           docs/privacy/fliphat.md.
 // Memory:   d sums; no row is kept.
 // Threads:  immutable, const methods are safe on states of their own.
-// Source:   [FLIP] Algorithm 3; docs/design/mechanisms.md#constants-of-fliphat, proven form.
+// Source:   [FLIP] Algorithm 3; docs/design/papers.md#constants-of-fliphat, proven form.
 class Fliphat {
  public:
   static constexpr std::uint64_t kEpisodesMax = 40;

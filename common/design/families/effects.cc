@@ -26,7 +26,7 @@ constexpr std::uint64_t kPairsMax = 100'000'000;
 constexpr absl::Duration kFreeAfterDefault = absl::Hours(720);
 constexpr absl::Duration kFreeAfterMax = absl::Hours(8760);
 
-// Default scales, for rewards in [0, 1] (docs/design/effects.md, "Scales").
+// Default scales, for rewards in [0, 1] (docs/design/effect_weights.md, "Scales").
 constexpr double kRewardVariance = 0.1;
 constexpr double kAlpha = 0.2;
 constexpr double kEverybodyScale = 0.1;

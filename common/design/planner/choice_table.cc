@@ -147,8 +147,8 @@ absl::StatusOr<std::string> ExplainSparse(const ModelSpec& spec) {
 }
 
 // Models of effects: either mechanism's noise, and what it makes of the weights that effects have
-// with one of them alone. The shares of regret are measured (docs/design/effects.md#weights), with
-// epsilon 2, beside the randomizer without weights.
+// with one of them alone. The shares of regret are measured
+// (docs/design/effect_weights.md#weights), with epsilon 2, beside the randomizer without weights.
 absl::StatusOr<std::string> ExplainEffects(const ModelSpec& spec) {
   const PublicSpec& p = spec.public_spec;
   BANDANA_ASSIGN_OR_RETURN(

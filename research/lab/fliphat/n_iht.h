@@ -38,7 +38,7 @@ struct SparseRows {
 };
 
 // Algorithm 2 with the constants of the authors' experiments, start 0
-// (docs/design/mechanisms.md#constants-of-fliphat): M = floor(0.16 ln(1 + n b_max^2)) steps of eta
+// (docs/design/papers.md#constants-of-fliphat): M = floor(0.16 ln(1 + n b_max^2)) steps of eta
 // = 1e-4 / n on 2 X'(X theta - y), y clipped to R, each followed by Peel at (epsilon / M, delta /
 // M, lambda) and the projection; all zero while M = 0.
 //

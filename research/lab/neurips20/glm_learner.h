@@ -22,7 +22,7 @@ enum class GlmCalibration {
 //   theta-hat <- projection to |theta| <= theta_l2_max of theta-hat - zeta g,
 // zeta = theta_l2_max / (C sqrt(T (1 + d sigma^2))), online gradient descent's for noise of that
 // size, of the paper's order 1 / sqrt(T), and publishes theta = (V + c_t I)^-1 u with the widths of
-// Algorithm 5 (linear_learner.h). Source: docs/design/mechanisms.md#constants-of-z20.
+// Algorithm 5 (linear_learner.h). Source: docs/design/papers.md#constants-of-z20.
 // Errors: INVALID_ARGUMENT.
 absl::StatusOr<std::unique_ptr<ContextLearner>> MakePublishedGlm(const ContextTask& task,
                                                                  GlmCalibration calibration);

@@ -15,7 +15,7 @@ namespace bandana::lab {
 // ln T) + (sqrt(3 Y_t) + sigma sqrt(d t / Y_t)) d ln T, alpha = 0.05. Eigenvalues of V_t + c_t I
 // below Y_t, which the paper excludes but for a probability alpha, are raised to it and counted.
 // Label `published`: the classical calibration is proved for epsilon < 1 only, noise is doubles.
-// Source: docs/design/mechanisms.md#constants-of-z20. Errors: INVALID_ARGUMENT.
+// Source: docs/design/papers.md#constants-of-z20. Errors: INVALID_ARGUMENT.
 absl::StatusOr<std::unique_ptr<ContextLearner>> MakePublishedLinear(const ContextTask& task);
 
 // The widths of Algorithms 3 and 5 at round t, and the repair: (V + 2 Y_t I)^-1 of a V of Gaussian

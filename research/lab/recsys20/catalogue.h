@@ -12,7 +12,7 @@
 
 namespace bandana::lab {
 
-// A key of docs/design/mechanisms.md#the-papers-algorithms with its labels:
+// A key of docs/design/papers.md#the-papers-algorithms with its labels:
 //   published     as printed, coordinate-wise Laplace; published-l2: its L2-norm reading
 //   counter       a structured counter, of the kind that the planner predicts to be best
 //   central       the same on raw rewards at the server

@@ -1,4 +1,4 @@
-// A log in PostgreSQL, for its one owner. Tables: docs/formats.md.
+// A log in PostgreSQL, for its one owner. Tables: docs/formats/log.md.
 #pragma once
 
 #include <cstdint>

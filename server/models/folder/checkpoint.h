@@ -1,4 +1,5 @@
-// A model's whole state at one log position, as one self-checking string. Layout: docs/formats.md.
+// A model's whole state at one log position, as one self-checking string. Layout:
+// docs/formats/checkpoint.md.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A checkpoint as what has changed since another one, its base. Layout: docs/formats.md.
+// A checkpoint as what has changed since another one, its base. Layout: docs/formats/checkpoint.md.
 #pragma once
 
 #include <array>

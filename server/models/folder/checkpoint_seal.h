@@ -1,4 +1,4 @@
-// Checkpoint files that only an operator's key opens. Layout: docs/formats.md.
+// Checkpoint files that only an operator's key opens. Layout: docs/formats/checkpoint.md.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // A whole model in one self-checking sequence of bytes: configuration, checkpoint, catalogue,
-// users. Layout: docs/formats.md.
+// users. Layout: docs/formats/checkpoint.md.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,7 @@ State StateOf(const ModelView& model) {
     add(Level::kWarning, "budget spent",
         {.why = absl::StrCat("The budget of at least one principal is spent (", model.budget,
                              "): its reports are refused"),
-         .remedy = "The others go on; see \"Budget exhaustion\" in docs/operations.md",
+         .remedy = "The others go on; see \"Budget exhaustion\" in docs/operations/models.md",
          .since = std::nullopt});
   }
   const absl::Duration still = absl::Seconds(model.posterior_age_seconds);
@@ -63,7 +63,7 @@ State StateOf(const ModelView& model) {
                              " entries wait to be learnt, and the posterior has "
                              "stood still for ",
                              Rounded(still)),
-         .remedy = "Nothing is lost; see \"The posterior lags\" in docs/operations.md",
+         .remedy = "Nothing is lost; see \"The posterior lags\" in docs/operations/alerts.md",
          .since = std::nullopt});
   }
   return state;

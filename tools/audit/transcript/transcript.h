@@ -1,5 +1,5 @@
 // The transcript audit: two worlds that differ in one reaction, or in one round, must show every
-// observer the same. docs/privacy/audit.md, "Transcripts".
+// observer the same. docs/design/transcripts.md, "Transcripts".
 #pragma once
 
 #include <array>

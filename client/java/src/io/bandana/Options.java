@@ -44,7 +44,7 @@ public final class Options {
     return this;
   }
 
-  /** Reports leave at starts alone: the constructor and begin(). docs/sdk.md, "Which leave to choose". */
+  /** Reports leave at starts alone: the constructor and begin(). docs/sdk/decisions.md, "Which leave to choose". */
   public Options atStart(boolean value) {
     atStart = value;
     return this;
