@@ -10,11 +10,6 @@
 namespace bandana {
 namespace {
 
-std::string HexOf(const StoredId& id) {
-  return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(id.data()), id.size()));
-}
-
 // The place in `ranks` of the arm that was shown; their number where none is it.
 std::size_t ShownRank(const StoredDecision& stored, std::uint32_t mark) {
   const std::size_t named = stored.shown - stored.first_rank;
@@ -92,6 +87,11 @@ void DecisionOutcome::Add(const RewardRow& row) {
   active = active || row.kind != RewardKind::kShown;
   if (row.mark != 0) mark = row.mark;
   if (row.kind == RewardKind::kEvent) value = row.value;
+}
+
+std::string HexOf(const StoredId& id) {
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(id.data()), id.size()));
 }
 
 bool Join(const SegmentHeader& header, const StoredDecision& stored, FindOutcome find,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
@@ -21,6 +22,9 @@ struct DecisionOutcome {
 
   void Add(const RewardRow& row);
 };
+
+// An id of a decision or an instance, as lines have it: 32 digits.
+std::string HexOf(const StoredId& id);
 
 // Nothing where the id has no row.
 using FindOutcome = absl::FunctionRef<const DecisionOutcome*(const StoredId&)>;

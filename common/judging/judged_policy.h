@@ -51,6 +51,9 @@ class JudgedPolicy {
   // After the decision was judged, with its rewards: policies that learn.
   virtual absl::Status Learn(const LoggedDecision&) { return absl::OkStatus(); }
 
+  // For people who read its rows, what it says of the log so far; empty: nothing.
+  virtual std::string Note() const { return ""; }
+
   // After the last decision. Errors: FAILED_PRECONDITION what was asked for does not fit the log.
   virtual absl::Status EndOfLog() const { return absl::OkStatus(); }
 

@@ -156,6 +156,10 @@ JudgementRow MakeRow(const Judge& judge, std::size_t pair, const RowOptions& opt
   const PairSums& sums = anytime || bounds ? judgement.tail : judgement.all;
   row.decisions = sums.decisions();
   AddNotes(judge, judgement, sums, options, row);
+  for (const std::int64_t at : {static_cast<std::int64_t>(judged.policy), judged.against}) {
+    const std::string note = at < 0 ? "" : judge.policy(static_cast<std::size_t>(at)).Note();
+    if (!note.empty()) AddNote(note, row);
+  }
   if (row.decisions == 0) {
     AddNote(absl::StrFormat("too few decisions: the first %d choose the interval's form and are "
                             "left out",

@@ -1,5 +1,7 @@
 # Tests of judging policies by logs; see bandana_test in cmake/bandana.cmake.
 bandana_test(NAME anytime_bound_test SRCS unit/anytime_bound_test.cc DEPS bandana::judging)
+bandana_test(NAME exported_policy_test SRCS unit/exported_policy_test.cc
+  DEPS bandana::model_harness bandana::replay bandana::server_models bandana::test_support)
 bandana_test(NAME judged_policies_test SRCS unit/judged_policies_test.cc DEPS bandana::judging)
 bandana_test(NAME lift_monitor_test SRCS unit/lift_monitor_test.cc DEPS bandana::judging)
 bandana_test(NAME survey_test SRCS unit/survey_test.cc DEPS bandana::judging)

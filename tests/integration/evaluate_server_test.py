@@ -51,6 +51,13 @@ def main():
             reward = int(number % 10 < (6 if good else 2))
             done = post(connection, "/v1/models/front:report", {"outcomes": [{"token": chosen["token"], "reward": reward}]})
             assert done["results"][0]["code"] == "APPLIED", done
+        # A model is not judged by lines that it has learnt from: all of its lines are older than its export.
+        exported_model = f"{folder}/a.bandana"
+        ctl(*target, "export", exported_model, "--model", "a")
+        ctl(*target, "decisions", "export", f"{folder}/a.jsonl", "--model", "a")
+        answer = json.loads(ctl("evaluate", "--log", f"{folder}/a.jsonl", "--policy", f"model:{exported_model}", "--json", "-", code=1))
+        assert "the model has learnt from" in answer["rows"][0]["note"], answer
+        assert answer["rows"][0]["value"] is None, answer
         horizon = "1s"
         time_closed = time.monotonic() + 1.5
         logged = 0

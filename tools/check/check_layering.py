@@ -100,8 +100,8 @@ ALLOWED = {
     "tools/environments": COMMON + ["tools/base"],
     # Files of decisions, in every format.
     "tools/decisions": ["common/base", "common/decisions", "common/sqlite"],
-    # Configurations that learn from logs.
-    "tools/replay": COMMON + CORE + ["common/decisions", "common/judging"],
+    # Configurations that learn from logs, and models as they were exported.
+    "tools/replay": COMMON + CORE + ["common/decisions", "common/judging", "server/models/folder"],
     # Judging by logs on disk.
     "tools/judge": ["common/base", "common/decisions", "common/judging", "server/decisions", "tools/base",
                     "tools/decisions", "tools/replay"],

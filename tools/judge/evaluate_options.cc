@@ -157,7 +157,7 @@ std::string EvaluateHelp() {
          "the folder of\n                       a log whose server has stopped\n"
          "  --policy POLICY...   uniform, logging, greedy, first, constant:ARM, table:FILE, "
          "scores:FILE,\n                       config:FILE (learns from the log while it is "
-         "judged)\n"
+         "judged), model:EXPORT (as it\n                       was exported)\n"
          "  --epsilon 1,2,5      config:FILE also with rewards randomized so; --seed 1\n"
          "  --against POLICY     rows are differences to this one\n"
          "  --estimator dr       ips, snips, dm, dr, parted by commas\n"

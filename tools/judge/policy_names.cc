@@ -8,6 +8,7 @@
 #include "common/judging/probability_files.h"
 #include "common/judging/simple_policies.h"
 #include "tools/replay/config_policy.h"
+#include "tools/replay/exported_policy.h"
 
 namespace bandana {
 namespace {
@@ -22,12 +23,12 @@ absl::Status CheckPolicyName(const std::string& name) {
   }
   std::string_view rest = name;
   const std::string_view kind = TakeField(rest, ':');
-  for (const std::string_view known : {"constant", "table", "scores", "config"}) {
+  for (const std::string_view known : {"constant", "table", "scores", "config", "model"}) {
     if (kind == known && !rest.empty()) return absl::OkStatus();
   }
   return InvalidArgument("policy ", name,
                          ": must be uniform, logging, greedy, first, constant:ARM, table:FILE, "
-                         "scores:FILE or config:FILE");
+                         "scores:FILE, config:FILE or model:EXPORT");
 }
 
 bool IsConfigPolicy(const std::string& name) { return name.starts_with("config:"); }
@@ -50,6 +51,7 @@ absl::StatusOr<std::unique_ptr<JudgedPolicy>> MakePolicy(const std::string& name
                                     .seed = options.seed,
                                     .unreported = options.unreported});
   }
+  if (kind == "model") return MakeExportedPolicy(name, std::string(rest), options.seed);
   auto text = ReadTextFile(std::string(rest), kTableBytesMax);
   BANDANA_RETURN_IF_ERROR(Annotate(text.status(), name));
   return kind == "table" ? ReadTablePolicy(name, *text) : ReadScoresPolicy(name, *text);

@@ -11,8 +11,8 @@
 
 namespace bandana {
 
-// uniform, logging, greedy, first, constant:ARM, table:FILE, scores:FILE or config:FILE. Errors:
-// INVALID_ARGUMENT another name.
+// uniform, logging, greedy, first, constant:ARM, table:FILE, scores:FILE, config:FILE or
+// model:EXPORT. Errors: INVALID_ARGUMENT another name.
 absl::Status CheckPolicyName(const std::string& name);
 
 // config:FILE
@@ -23,7 +23,7 @@ struct PolicyOptions {
   std::uint64_t seed = 1;
   double unreported = 0;
 };
-// Errors: as above; INVALID_ARGUMENT a file that is no table or configuration; NOT_FOUND,
+// Errors: as above; INVALID_ARGUMENT a file that is no table, configuration or export; NOT_FOUND,
 // UNAVAILABLE its file.
 absl::StatusOr<std::unique_ptr<JudgedPolicy>> MakePolicy(const std::string& name,
                                                          const PolicyOptions& options);

@@ -10,22 +10,18 @@
 #include <utility>
 #include <variant>
 
-#include "common/bandits/joint/posterior_draws.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
-#include "common/base/sha256.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "common/design/family.h"
 #include "common/design/files/arms_tsv.h"
 #include "common/design/planner/served_config.h"
 #include "common/design/user_nodes.h"
-#include "common/mechanisms/feature_ball.h"
 #include "common/model/entries/records.h"
 #include "common/promise/mechanism.h"
 #include "common/promise/mode.h"
 #include "common/promise/reward_reports.h"
-#include "common/random/real_samplers.h"
 #include "common/ranking/policies/selection_rules.h"
 
 namespace bandana {
@@ -34,11 +30,8 @@ namespace {
 constexpr double kReleasedError = 1e-9;  // of the width of released values
 
 absl::StatusOr<KeyedStream> NoiseOf(const ReplayOptions& options) {
-  const Sha256Digest digest =
-      Sha256Of(absl::StrCat("bandana replay 1 ", options.seed, " ", options.epsilon.value_or(0)));
-  KeyedStream::PublicSeed seed{};
-  std::memcpy(seed.data(), digest.data(), seed.size());
-  return KeyedStream::FromPublicSeed(seed);
+  return SeededNoise(
+      absl::StrCat("bandana replay 1 ", options.seed, " ", options.epsilon.value_or(0)));
 }
 
 absl::StatusOr<v1::ModelConfig> ReadConfig(const ReplayOptions& options) {
@@ -104,11 +97,6 @@ absl::StatusOr<ModelSpec> ReadSpec(const ReplayOptions& options) {
   return *std::move(spec);
 }
 
-const SelectionRule& RuleOf(const ModelSpec& spec) {
-  static const auto& ucb = *new std::shared_ptr<const SelectionRule>(MakeUcbRule());
-  return spec.policy == nullptr ? *ucb : *spec.policy;
-}
-
 // Ids only have to differ.
 DecisionId IdOf(std::uint64_t number) {
   DecisionId id{};
@@ -123,7 +111,9 @@ ReplayedModel::ReplayedModel(std::unique_ptr<ModelCore> core, const ReplayOption
     : core_(std::move(core)),
       options_(options),
       noise_(std::move(noise)),
-      reader_(MakeOutcomeReader(core_->spec())) {}
+      reader_(MakeOutcomeReader(core_->spec())),
+      arms_(core_->spec()),
+      law_(core_->spec(), noise_) {}
 
 absl::StatusOr<std::unique_ptr<ReplayedModel>> ReplayedModel::Create(const ReplayOptions& options) {
   BANDANA_ASSIGN_OR_RETURN(ModelSpec spec, ReadSpec(options));
@@ -146,17 +136,7 @@ absl::Status ReplayedModel::ReadCatalogue(const std::string& path) {
   const PublicSpec& rules = spec().public_spec;
   auto arms = ParseArmsTsv(text, rules.dimension, kArmsMaxMax);
   BANDANA_RETURN_IF_ERROR(Annotate(arms.status(), path));
-  for (TsvArm& arm : *arms) {
-    CatalogueArm& kept = catalogue_[arm.id];
-    kept.features = std::move(arm.features);
-    ClipToBall(kept.features, rules.feature_l2_max);
-    if (!spec().effects) continue;
-    kept.keys.push_back(ArmKey(arm.id));
-    for (const std::string& group : spec().effects->arm_groups) {
-      const auto value = arm.groups.find(group);
-      kept.keys.push_back(value == arm.groups.end() ? kAbsent : GroupKey(group, value->second));
-    }
-  }
+  for (TsvArm& arm : *arms) arms_.Put(arm.id, std::move(arm.features), arm.groups);
   return absl::OkStatus();
 }
 
@@ -177,79 +157,13 @@ absl::StatusOr<int> ReplayedModel::NodeOf(const std::string& user) const {
                        [&](std::string_view name) { return core_->users().Find(name); });
 }
 
-absl::Status ReplayedModel::FindKeys(const LoggedSlot& slot) {
-  keys_.clear();
-  if (!spec().effects) return absl::OkStatus();
-  const std::size_t parts = 1 + spec().effects->arm_groups.size();
-  for (std::size_t arm = 0; arm < slot.arms(); ++arm) {
-    const auto known = slot.ids.empty() ? catalogue_.end() : catalogue_.find(slot.ids[arm]);
-    if (known != catalogue_.end()) {
-      keys_.insert(keys_.end(), known->second.keys.begin(), known->second.keys.end());
-      continue;
-    }
-    keys_.resize(keys_.size() + parts, kAbsent);
-    EffectKey& own = keys_[keys_.size() - parts];
-    if (!slot.ids.empty()) own = ArmKey(slot.ids[arm]);
-    if (!slot.names.empty()) own = NamedArmKey(slot.names[arm]);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReplayedModel::FindArms(const LoggedSlot& slot) {
-  const auto d = static_cast<std::size_t>(spec().public_spec.dimension);
-  const std::size_t n = slot.arms();
-  arms_.resize(n);
-  if (!slot.x.empty() && slot.x.size() != n * d) {
-    return FailedPrecondition("x: has ", slot.x.size() / n, " features per arm, the configuration ",
-                              d);
-  }
-  for (std::size_t arm = 0; arm < n; ++arm) {
-    if (!slot.x.empty()) {
-      arms_[arm] = slot.x.data() + arm * d;
-      continue;
-    }
-    const auto known = slot.ids.empty() ? catalogue_.end() : catalogue_.find(slot.ids[arm]);
-    if (known == catalogue_.end()) {
-      return FailedPrecondition(
-          "x: the line has no features of its arms (logged with `contexts`), and the "
-          "configuration's arms_file does not have them all");
-    }
-    arms_[arm] = known->second.features.data();
-  }
-  return FindKeys(slot);
-}
-
 absl::Status ReplayedModel::Law(const LoggedDecision& decision, const LoggedSlot& slot,
                                 const std::vector<std::uint8_t>& taken, std::vector<double>& law) {
-  if (!slot.ids.empty() || !slot.names.empty() || !slot.x.empty()) {
-    BANDANA_RETURN_IF_ERROR(FindArms(slot));
-  } else {
-    return FailedPrecondition("arms: the line names no arms");
-  }
+  BANDANA_RETURN_IF_ERROR(arms_.Find(slot));
   if (core_->stale()) BANDANA_RETURN_IF_ERROR(core_->Refresh());
   const std::vector<EffectKey> user = KeysOfUser(decision.user);
   BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(decision.user));
-  const Whom whom{.node = node, .keys = user};
-  const std::shared_ptr<const ServedPosterior> posterior = core_->Served();
-  const ArmsOnOffer arms{.features = arms_, .keys = keys_};
-  posterior->Score(whom, arms, scratch_, scores_);
-  const SelectionRule& rule = RuleOf(spec());
-  draws_.clear();
-  if (rule.draws() > 0) {
-    RealSampler sampler(noise_);
-    BANDANA_RETURN_IF_ERROR(
-        DrawRewards(*posterior, whom, arms, rule.draws(), sampler, scratch_, draws_));
-  }
-  left_.clear();
-  for (int arm = 0; arm < static_cast<int>(arms_.size()); ++arm) {
-    if (taken.empty() || taken[static_cast<std::size_t>(arm)] == 0) left_.push_back(arm);
-  }
-  rule.Law({.means = scores_.means, .scores = scores_.scores, .draws = draws_}, left_, law_);
-  law.assign(arms_.size(), 0);
-  for (std::size_t i = 0; i < left_.size(); ++i) {
-    law[static_cast<std::size_t>(left_[i])] = law_[i];
-  }
-  return absl::OkStatus();
+  return law_.Of(*core_->Served(), {.node = node, .keys = user}, arms_.all(), taken, law);
 }
 
 absl::StatusOr<std::uint32_t> ReplayedModel::OutputOf(double released) {
@@ -300,10 +214,8 @@ absl::StatusOr<double> ReplayedModel::LogDensity(const LoggedDecision& decision,
   if (core_->stale()) BANDANA_RETURN_IF_ERROR(core_->Refresh());
   const std::vector<EffectKey> user = KeysOfUser(decision.user);
   BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(decision.user));
-  const std::size_t parts = keys_.size() / arms_.size();
-  const ArmsOnOffer chosen{.features = std::span(arms_).subspan(slot.chosen, 1),
-                           .keys = std::span(keys_).subspan(slot.chosen * parts, parts)};
-  core_->Served()->Score(Whom{.node = node, .keys = user}, chosen, scratch_, scores_);
+  core_->Served()->Score(Whom{.node = node, .keys = user}, arms_.only(slot.chosen), scratch_,
+                         scores_);
   const double noise = spec().effects ? spec().reward_stddev * spec().reward_stddev + event.variance
                                       : spec().bandit.observation_variance;
   // A scaled event is one of the features times the scale.
@@ -316,7 +228,7 @@ absl::StatusOr<double> ReplayedModel::LogDensity(const LoggedDecision& decision,
 
 absl::Status ReplayedModel::LearnSlot(const LoggedDecision& decision, const LoggedSlot& slot,
                                       double* log_density) {
-  BANDANA_RETURN_IF_ERROR(FindArms(slot));
+  BANDANA_RETURN_IF_ERROR(arms_.Find(slot));
   BANDANA_ASSIGN_OR_RETURN(const ReportedReward report, ReportOf(slot));
   const auto read = reader_->Read(report);
   const auto* event = std::get_if<ReadReward>(&read);
@@ -329,11 +241,8 @@ absl::Status ReplayedModel::LearnSlot(const LoggedDecision& decision, const Logg
     *log_density += density;
   }
   std::vector<EffectKey> keys = KeysOfUser(decision.user);
-  if (spec().effects) {
-    const std::size_t parts = keys_.size() / arms_.size();
-    const auto first = keys_.begin() + static_cast<std::ptrdiff_t>(slot.chosen * parts);
-    keys.insert(keys.end(), first, first + static_cast<std::ptrdiff_t>(parts));
-  }
+  const ArmsOnOffer chosen = arms_.only(slot.chosen);
+  keys.insert(keys.end(), chosen.keys.begin(), chosen.keys.end());
   BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(decision.user));
   const UserNodes::Address address = UserNodesOf(spec()).AddressOf(node, decision.user);
   const auto d = static_cast<std::size_t>(spec().public_spec.dimension);
@@ -343,7 +252,7 @@ absl::Status ReplayedModel::LearnSlot(const LoggedDecision& decision, const Logg
   record.event.time = decision.time;
   record.event.node = address.node;
   record.event.user = address.user;
-  record.event.features = PackedDoubles(std::span(arms_[slot.chosen], d));
+  record.event.features = PackedDoubles(std::span(chosen.features[0], d));
   record.event.keys = PackedKeys(keys);
   record.received = decision.time;
   record.deadline = absl::InfiniteFuture();

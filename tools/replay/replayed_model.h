@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,6 +15,8 @@
 #include "common/model/paths/outcome_reader.h"
 #include "common/random/keyed_stream.h"
 #include "common/ranking/scoring.h"
+#include "tools/replay/offered_arms.h"
+#include "tools/replay/posterior_law.h"
 
 namespace bandana {
 
@@ -52,17 +53,10 @@ class ReplayedModel {
   const ModelSpec& spec() const { return core_->spec(); }
 
  private:
-  struct CatalogueArm {
-    std::vector<double> features;
-    std::vector<EffectKey> keys;
-  };
   ReplayedModel(std::unique_ptr<ModelCore> core, const ReplayOptions& options, KeyedStream noise);
   absl::Status ReadCatalogue(const std::string& path);
   // -1: a user never seen.
   absl::StatusOr<int> NodeOf(const std::string& user) const;
-  // Features and keys of every arm of the slot, into arms_ and keys_.
-  absl::Status FindArms(const LoggedSlot& slot);
-  absl::Status FindKeys(const LoggedSlot& slot);
   absl::Status LearnSlot(const LoggedDecision& decision, const LoggedSlot& slot,
                          double* log_density);
   // log N(y; m, v) of the chosen arm's reward as it is read, times its scale.
@@ -77,16 +71,13 @@ class ReplayedModel {
   const ReplayOptions options_;
   KeyedStream noise_;
   const std::unique_ptr<const OutcomeReader> reader_;
-  std::unordered_map<std::uint32_t, CatalogueArm> catalogue_;
+  OfferedArms arms_;
+  PosteriorLaw law_;
   std::vector<double> output_values_;  // by output; empty: not asked for yet
   std::uint64_t number_ = 0;           // of events
   // Buffers.
-  std::vector<const double*> arms_;
-  std::vector<EffectKey> keys_;
   NodePosterior scratch_;
   ArmScores scores_;
-  std::vector<double> draws_, law_;
-  std::vector<int> left_;
 };
 
 }  // namespace bandana
