@@ -211,6 +211,11 @@ TEST(JudgingWorlds, MutantsAreRejected) {
             limit);
   EXPECT_GT(std::abs(MutantZ(JudgingMutant::kSeesReward, kTargetUniform, WorldLaw::kInverseGap, 0)),
             limit);
+  for (const JudgingMutant mutant : {JudgingMutant::kDropsReactions, JudgingMutant::kWritesTwice}) {
+    const double z = MutantZ(mutant, kTargetLogging, WorldLaw::kUniformMix, 0);
+    EXPECT_GT(std::abs(z), limit);
+    std::printf("mutant of the log: |z| %.1f, limit %.1f\n", std::abs(z), limit);
+  }
 }
 
 TEST(JudgingLists, PrefixAndWholeWeightsHaveNoBiasAndOwnWeightsHave) {

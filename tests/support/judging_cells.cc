@@ -82,6 +82,26 @@ std::vector<std::unique_ptr<JudgedPolicy>> Targets(const JudgingWorld& world) {
   return policies;
 }
 
+// A log that is not as decisions were. State: of one log.
+class LogMutant {
+ public:
+  explicit LogMutant(JudgingMutant mutant) : mutant_(mutant) {}
+  // Changes the line; false: it is lost.
+  bool Write(LoggedDecision& decision) {
+    LoggedSlot& slot = decision.slots[0];
+    const bool reaction = slot.reward > 0.5;
+    if (mutant_ == JudgingMutant::kWritesTwice && before_) slot.reward = 1;
+    before_ = reaction;
+    reactions_ += reaction;
+    return mutant_ != JudgingMutant::kDropsReactions || !reaction || reactions_ % 5 != 0;
+  }
+
+ private:
+  const JudgingMutant mutant_;
+  bool before_ = false;  // the line before has a reaction of its own
+  int reactions_ = 0;
+};
+
 void Mutate(JudgingMutant mutant, LoggedDecision& decision) {
   for (LoggedSlot& slot : decision.slots) {
     if (mutant == JudgingMutant::kIgnoreLaw && slot.released) {
@@ -119,13 +139,14 @@ std::vector<WorldOutcome> RunWorld(const WorldOptions& options, int decisions,
   std::vector<WorldOutcome> outcomes(kWorldTargets);
   std::vector<Truth> truths(kWorldTargets);
   const std::uint64_t design = DesignDecisions(judge_options.used);
+  LogMutant log(mutant);
   LoggedDecision decision;
   std::vector<double> law;
   for (int t = 0; t < decisions; ++t) {
     world.Next(decision);
     const LoggedSlot logged = decision.slots[0];
     Mutate(mutant, decision);
-    judge.Add(decision);
+    if (log.Write(decision)) judge.Add(decision);
     const bool tail = static_cast<std::uint64_t>(t) >= design;
     for (int target = 0; target < kWorldTargets; ++target) {
       TargetLaw(static_cast<WorldTarget>(target), world, logged, law);

@@ -50,16 +50,15 @@ class ExportedPolicyTest : public ::testing::Test {
  protected:
   // Opens a model and has it learn that the first feature brings `rewards`.
   void Make(const ModelSpec& spec, int rewards) {
-    auto model =
-        server::HostedModel::Open(spec, folder_.File("model"), clock_, {.stepped = true});
+    auto model = server::HostedModel::Open(spec, folder_.File("model"), clock_, {.stepped = true});
     ASSERT_THAT(model, IsOk());
     model_ = *std::move(model);
     for (int i = 0; i < rewards; ++i) {
       std::vector<ReportResult> results;
-      model_->Report({{.decision = DecisionOf(*model_, clock_, static_cast<std::uint64_t>(i),
-                                              {1, 0}, "ann"),
-                       .reward = 1}},
-                     [&](auto got) { results = *got; });
+      model_->Report(
+          {{.decision = DecisionOf(*model_, clock_, static_cast<std::uint64_t>(i), {1, 0}, "ann"),
+            .reward = 1}},
+          [&](auto got) { results = *got; });
       model_->Step();
       ASSERT_EQ(results.size(), 1);
       ASSERT_EQ(results[0].code, v1::APPLIED);

@@ -11,12 +11,11 @@ bool MayHaveLearnt(const ExportOrigin& origin, const LoggedDecision& decision) {
 }
 
 std::string RefusedWhere(const ExportOrigin& origin) {
-  return absl::StrCat(
-      "of instance ", origin.instance, " those before version ", origin.sequence,
-      ", of others those before ",
-      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", origin.written + kExportClockError,
-                       absl::UTCTimeZone()),
-      ", a minute after the file was written");
+  return absl::StrCat("of instance ", origin.instance, " those before version ", origin.sequence,
+                      ", of others those before ",
+                      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", origin.written + kExportClockError,
+                                       absl::UTCTimeZone()),
+                      ", a minute after the file was written");
 }
 
 }  // namespace bandana

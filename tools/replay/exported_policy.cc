@@ -36,10 +36,9 @@ absl::StatusOr<absl::Time> WrittenAt(const std::string& file) {
 
 bool TellsUsersApart(const ModelSpec& spec) {
   if (UserNodesOf(spec).known() != UserNodes::Known::kNobody) return true;
-  return spec.effects && std::any_of(spec.effects->terms.begin(), spec.effects->terms.end(),
-                                     [](const EffectTerm& term) {
-                                       return term.scope.user != EffectScope::kNone;
-                                     });
+  return spec.effects &&
+         std::any_of(spec.effects->terms.begin(), spec.effects->terms.end(),
+                     [](const EffectTerm& term) { return term.scope.user != EffectScope::kNone; });
 }
 
 absl::Status CheckExported(const ModelSpec& spec) {
@@ -48,7 +47,8 @@ absl::Status CheckExported(const ModelSpec& spec) {
     return InvalidArgument(ToAbsl(scope.plural), " have no propensities that a log could judge");
   }
   if (server::DrawsNoise(spec)) {
-    return InvalidArgument("mode: the posterior of a model that draws noise needs its server's key");
+    return InvalidArgument(
+        "mode: the posterior of a model that draws noise needs its server's key");
   }
   if (spec.half_life > absl::ZeroDuration()) {
     return InvalidArgument(
@@ -115,9 +115,9 @@ class ExportedPolicy : public JudgedPolicy {
 
   std::string Note() const override {
     if (refused_ == 0) return "";
-    return absl::StrCat("the model has learnt from ", refused_,
-                        " of the decisions that are left out, or may have: ",
-                        RefusedWhere(origin_));
+    return absl::StrCat(
+        "the model has learnt from ", refused_,
+        " of the decisions that are left out, or may have: ", RefusedWhere(origin_));
   }
 
  private:
