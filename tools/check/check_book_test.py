@@ -240,6 +240,13 @@ class SiteTest(Tree):
                                ("- a\n\nb\n\n  c\n", "- a\n\nb\n\n  c\n")]:
             self.assertEqual(stage_docs.with_deep_lists(text), expected)
 
+    def test_blocks_of_code_have_languages(self):
+        for code, expected in [("./dev test", "sh"), ("bandana-ctl --help", "sh"), ("token=$(cat a)", "sh"), ("models {\n}", "sh"),
+                               ("listen: \"a\"", "sh"), ("{\"a\": 1}", "json"), ("three words here", "text")]:
+            self.assertEqual(stage_docs.with_languages(f"a\n\n```\n{code}\n```\n\n## b\n"), f"a\n\n```{expected}\n{code}\n```\n\n## b\n")
+        named = "```cpp\n{\n```\nwords\n```\nwords\n```\n"
+        self.assertEqual(stage_docs.with_languages(named), "```cpp\n{\n```\nwords\n```text\nwords\n```\n")
+
     def test_staging(self):
         for path in stage_docs.FRONT:
             self.write(path, f"# {path}\n")

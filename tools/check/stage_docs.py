@@ -2,7 +2,8 @@
 """Stages the documents for mkdocs: stage_docs.py BUILD_DIR writes BUILD_DIR/docs-source and BUILD_DIR/mkdocs.yml.
 
 Pages keep their places, so that relative links mean the same as in the tree; files that they link to are copied beside them. A link
-to a folder becomes plain text. Text inside an item of a list is indented by four columns, which the site's Markdown asks for.
+to a folder becomes plain text. Text inside an item of a list is indented by four columns, which the site's Markdown asks for. Blocks of
+code without a language get one where it is plain, so that they have colours.
 The navigation is the index, docs/README.md: a section per reader, in its order.
 """
 
@@ -19,6 +20,9 @@ import source_tree
 FRONT = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "deploy/README.md"]
 INDEX = "docs/README.md"
 ITEM = re.compile(r"(?:[-+*]|\d+\.) +")
+# A command in a block of code, and a field of a configuration.
+COMMAND = re.compile(r"^ *(\./|build/|(bandana-\w+|curl|docker|sudo|cmake|kubectl|openssl|python3|ctest|systemctl|apt|sha256sum) |[a-z_]+=\S)", re.M)
+FIELD = re.compile(r"^ *\w+( \{|: (\"|\w))", re.M)
 
 
 def is_page(path):
@@ -66,6 +70,28 @@ def with_deep_lists(text):
     return "\n".join(out) + "\n"
 
 
+def language(code):
+    """The language of a block that names none. Configurations have the comments and strings of a shell."""
+    if COMMAND.search(code) or FIELD.search(code):
+        return "sh"
+    return "json" if code.startswith("{") else "text"
+
+
+def with_languages(text):
+    """The text whose blocks without a language have that of their code."""
+    lines, opened = text.splitlines(), None
+    for number, line in enumerate(lines):
+        if not markdown_source.FENCE.match(line):
+            continue
+        if opened is None:
+            opened = number
+        else:
+            if lines[opened].strip() == "```":
+                lines[opened] += language("\n".join(lines[opened + 1:number]).strip())
+            opened = None
+    return "\n".join(lines) + "\n"
+
+
 def title(root, path):
     return next((match.group(2) for _, line in markdown_source.prose(source_tree.read(root, path))
                  if (match := markdown_source.HEADING.match(line))), path)
@@ -98,7 +124,7 @@ def stage(root, build_dir):
         text = source_tree.read(root, path)
         os.makedirs(os.path.dirname(os.path.join(source, path)), exist_ok=True)
         with open(os.path.join(source, path), "w", encoding="utf-8") as file:
-            file.write(with_deep_lists(without_folder_links(root, path, text)))
+            file.write(with_deep_lists(with_languages(without_folder_links(root, path, text))))
         for _, target in markdown_source.links(text):
             file = os.path.normpath(os.path.join(os.path.dirname(path), target.partition("#")[0]))
             if os.path.isfile(os.path.join(root, file)) and not file.endswith(".md"):
