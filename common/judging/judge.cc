@@ -10,9 +10,6 @@
 namespace bandana {
 namespace {
 
-constexpr std::uint64_t kDesignMin = 200;
-constexpr std::uint64_t kDesignShare = 20;  // one in
-
 bool SameArm(const LoggedSlot& a, std::size_t at, const LoggedSlot& b, std::size_t other) {
   if (!a.names.empty() || !b.names.empty()) {
     return !a.names.empty() && !b.names.empty() && a.names[at] == b.names[other];
@@ -32,10 +29,6 @@ void MarkTaken(SlotView& view) {
 }
 
 }  // namespace
-
-std::uint64_t DesignDecisions(std::uint64_t used) {
-  return std::max(kDesignMin, used / kDesignShare);
-}
 
 Judge::Judge(JudgeOptions options, std::vector<std::unique_ptr<JudgedPolicy>> policies,
              std::vector<JudgedPair> pairs)

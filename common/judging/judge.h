@@ -1,6 +1,7 @@
 // Judges policies by a log: decisions in, sums out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -32,7 +33,9 @@ struct JudgeOptions {
 };
 
 // Decisions that only choose k and r, and are left out of anytime rows: max(200, 5 %).
-std::uint64_t DesignDecisions(std::uint64_t used);
+constexpr std::uint64_t DesignDecisions(std::uint64_t used) {
+  return std::max<std::uint64_t>(200, used / 20);
+}
 
 // All sums of one pair.
 struct PairJudgement {

@@ -59,6 +59,12 @@ void Slim(const StoredDecision& decision, StoredDecision& out) {
   out.ranks = decision.ranks;
 }
 
+// Whether that is all it has.
+bool IsSlim(const StoredDecision& decision) {
+  return !decision.ids.empty() && decision.names.empty() && decision.features.empty() &&
+         decision.context.empty();
+}
+
 bool HasChoice(const LoggedDecision& decision) {
   return std::ranges::any_of(decision.slots,
                              [](const LoggedSlot& slot) { return slot.offered > 1; });
@@ -77,13 +83,18 @@ double LiftMonitor::LogThreshold() { return std::log(2 * kAgainst.size() / (1 - 
 LiftMonitor::LiftMonitor(const SegmentHeader& facts, double unreported)
     : facts_(facts), judge_(MakeJudge(facts, unreported)) {}
 
-LiftMonitor::Waiting LiftMonitor::Prepare(const StoredDecision& decision) {
+LiftMonitor::Waiting LiftMonitor::Prepare(const StoredDecision& decision,
+                                          std::string_view encoded) {
   Waiting waiting{.time = decision.time};
   // Who activates a decision has seen its arm, so its law is not the log's.
   if (decision.baseline || decision.deferred) return waiting;
-  thread_local StoredDecision slim;
-  Slim(decision, slim);
-  EncodeDecision(slim, waiting.decision);
+  if (!encoded.empty() && IsSlim(decision)) {
+    waiting.decision = encoded;
+  } else {
+    thread_local StoredDecision slim;
+    Slim(decision, slim);
+    EncodeDecision(slim, waiting.decision);
+  }
   for (const StoredSlot& slot : decision.slots) waiting.slots.push_back(slot.id);
   waiting.outcomes.resize(waiting.slots.size());
   return waiting;
@@ -156,8 +167,7 @@ void LiftMonitor::Take(const Waiting& waiting, absl::Time now) {
                             judge_.propensities().Explain());
     return;
   }
-  const std::uint64_t design = DesignDecisions(kPlanned);
-  if (taken_ > design && (taken_ - design) % point_every_ == 0) AddPoint(logged_.time);
+  if (taken_ > kFirst && (taken_ - kFirst) % point_every_ == 0) AddPoint(logged_.time);
 }
 
 void LiftMonitor::AddPoint(absl::Time time) {
@@ -168,7 +178,7 @@ void LiftMonitor::AddPoint(absl::Time time) {
     points_.resize(kept);
     point_every_ *= 2;
   }
-  const std::uint64_t judged = taken_ - DesignDecisions(kPlanned);
+  const std::uint64_t judged = taken_ - kFirst;
   if (judged % point_every_ == 0) points_.push_back({judged, time, Values()});
 }
 
@@ -207,9 +217,8 @@ std::optional<std::uint64_t> LiftMonitor::Needed() const {
 }
 
 LiftReport LiftMonitor::Report() const {
-  const std::uint64_t design = DesignDecisions(kPlanned);
-  LiftReport report{.judged = taken_ > design ? taken_ - design : 0,
-                    .first = std::min(taken_, design),
+  LiftReport report{.judged = taken_ > kFirst ? taken_ - kFirst : 0,
+                    .first = std::min(taken_, kFirst),
                     .waiting = waiting_.size(),
                     .left_out = left_out_,
                     .problem = problem_};

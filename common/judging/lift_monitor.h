@@ -57,6 +57,8 @@ class LiftMonitor {
  public:
   static constexpr double kConfidence = 0.95;
   static constexpr std::uint64_t kPlanned = 10'000;  // decisions that the intervals are best at
+  // That choose the intervals' form.
+  static constexpr std::uint64_t kFirst = DesignDecisions(kPlanned);
   static constexpr std::size_t kPointsMax = 128;
   static constexpr std::uint64_t kPointEvery = 100;  // decisions between points, at first
   static constexpr std::size_t kWaitingBytesMax = std::size_t{32} << 20;
@@ -76,8 +78,9 @@ class LiftMonitor {
     std::vector<DecisionOutcome> outcomes;  // of the slots
     std::size_t known = 0;                  // slots with a value
   };
-  // Threads: safe. Cost: below 1 us for 25 arms.
-  static Waiting Prepare(const StoredDecision& decision);
+  // `encoded`: EncodeDecision of it, from whoever has that; empty: from nobody. Threads: safe.
+  // Cost: below 1 us for 25 arms.
+  static Waiting Prepare(const StoredDecision& decision, std::string_view encoded = {});
 
   // A decision was answered with its tokens. It is left out where there is no place.
   void Add(Waiting waiting);

@@ -23,8 +23,8 @@ std::unique_ptr<Lift> Lift::Of(const ModelSpec& spec, const SegmentHeader& facts
   return std::make_unique<Lift>(facts, spec.public_spec.default_reward());
 }
 
-void Lift::Decided(const StoredDecision& decision) {
-  LiftMonitor::Waiting waiting = LiftMonitor::Prepare(decision);
+void Lift::Decided(const StoredDecision& decision, std::string_view encoded) {
+  LiftMonitor::Waiting waiting = LiftMonitor::Prepare(decision, encoded);
   {
     const std::lock_guard lock(in_mutex_);
     in_.push_back(std::move(waiting));

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -24,8 +25,10 @@ class Lift {
   static std::unique_ptr<Lift> Of(const ModelSpec& spec, const SegmentHeader& facts);
   Lift(const SegmentHeader& facts, double unreported) : monitor_(facts, unreported) {}
 
-  // A decision was answered with its tokens.
-  void Decided(const StoredDecision& decision);
+  static constexpr std::uint64_t kFirst = LiftMonitor::kFirst;
+
+  // A decision was answered with its tokens; `encoded` as its log has it.
+  void Decided(const StoredDecision& decision, std::string_view encoded);
   // Rows of applied entries; `now` of the model's clock.
   void Rewarded(std::span<const RewardRow> rows, absl::Time now);
   LiftReport Report(absl::Time now);

@@ -47,8 +47,8 @@ class LogModel : public Interface {
     std::string bytes;
     bytes.reserve(512);
     EncodeDecision(decision, bytes);
+    if (lift_ != nullptr) lift_->Decided(decision, bytes);
     decisions_->Add(std::move(bytes), user);
-    if (lift_ != nullptr) lift_->Decided(decision);
   }
   void CountBaseline(bool agreed) override { apprentice_.Decided(agreed); }
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {

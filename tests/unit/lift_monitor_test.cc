@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "common/judging/lift_forecast.h"
@@ -252,6 +253,25 @@ TEST(LiftMonitorTest, LeavesOutWhatTheLawDoesNotTellOf) {
   EXPECT_EQ(report.left_out, 3u);
   EXPECT_EQ(report.first + report.judged + report.waiting, 0u);
   EXPECT_EQ(report.problem, "");
+}
+
+TEST(LiftMonitorTest, TakesTheLogsBytesWhereTheyAreWhatItKeeps) {
+  World world;
+  StoredDecision decision = world.Next();
+  decision.ids.resize(decision.arms());
+  std::iota(decision.ids.begin(), decision.ids.end(), 7U);
+  const auto encoded = [&] {
+    std::string bytes;
+    EncodeDecision(decision, bytes);
+    return bytes;
+  };
+  EXPECT_EQ(LiftMonitor::Prepare(decision, encoded()).decision, encoded());
+  EXPECT_EQ(LiftMonitor::Prepare(decision).decision, encoded());
+  // Contexts and features are not kept, whoever encodes.
+  decision.context = "{\"city\":\"Oslo\"}";
+  EXPECT_NE(LiftMonitor::Prepare(decision, encoded()).decision, encoded());
+  EXPECT_EQ(LiftMonitor::Prepare(decision, encoded()).decision,
+            LiftMonitor::Prepare(decision).decision);
 }
 
 TEST(LiftMonitorTest, AReportOfAnotherRankEndsIt) {

@@ -52,6 +52,13 @@ TEST(LiftPageTest, OneSentenceWhereThereIsNone) {
   EXPECT_THAT(LiftSection({.first = 120, .waiting = 4}), HasSubstr("120 of 500 decisions"));
 }
 
+TEST(LiftPageTest, SaysWhyNothingIsKnownOfTheArmListedFirst) {
+  LiftView lift = Shown();
+  EXPECT_THAT(LiftSection(lift), Not(HasSubstr("arms_max")));
+  lift.values[2] = {.against = "first", .value = {}, .low = {}, .high = {}};
+  EXPECT_THAT(LiftSection(lift), HasSubstr("Nothing is known of the arm listed first: more arms"));
+}
+
 TEST(LiftPageTest, ArmsWithoutAChanceAreNamed) {
   LiftView lift = Shown();
   lift.needed.reset();

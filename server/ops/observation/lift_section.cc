@@ -1,16 +1,16 @@
 #include "server/ops/observation/lift_section.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "server/models/lift.h"
 #include "server/ops/observation/chart.h"
 #include "server/ops/observation/html.h"
 
 namespace bandana::server {
 namespace {
-
-constexpr std::uint64_t kFirst = 500;  // LiftStats.first_decisions, at most
 
 std::string_view AgainstText(std::string_view against) {
   return against.empty()        ? "This policy"
@@ -49,6 +49,16 @@ std::string NeededText(const LiftView& lift) {
   if (*lift.needed == 0) return "A lift of 10 % over a choice at random would be seen by now.";
   return absl::StrCat("A lift of 10 % over a choice at random would be seen after some ",
                       Grouped(*lift.needed), " more decisions such as these.");
+}
+
+// Why there is nothing to say of the arm listed first.
+std::string FirstText(const LiftView& lift) {
+  const auto unknown = [](const LiftValueView& value) {
+    return value.against == "first" && !value.low && !value.high;
+  };
+  if (std::none_of(lift.values.begin(), lift.values.end(), unknown)) return "";
+  return " Nothing is known of the arm listed first: more arms are on offer than the log keeps; "
+         "decision_log.arms_max says how many, up to 1000.";
 }
 
 Chart LiftChart(const LiftView& lift, std::size_t at) {
@@ -91,7 +101,7 @@ std::string LiftSection(const LiftView& lift) {
   }
   if (lift.decisions == 0) {
     return absl::StrCat(html, "<p class=\"about\">Nothing yet: ", Grouped(lift.first), " of ",
-                        Grouped(kFirst), " decisions have chosen the form of the intervals; ",
+                        Grouped(Lift::kFirst), " decisions have chosen the form of the intervals; ",
                         Grouped(lift.waiting), " wait for a reward, or for older ones.</p>\n");
   }
   absl::StrAppend(&html,
@@ -100,7 +110,7 @@ std::string LiftSection(const LiftView& lift) {
                   "<th>Difference</th></tr></thead><tbody>\n");
   for (const LiftValueView& value : lift.values) html += LiftRow(value);
   absl::StrAppend(&html, "</tbody></table></div>\n<p class=\"about\">", DecisionsText(lift), " ",
-                  NeededText(lift),
+                  NeededText(lift), FirstText(lift),
                   " All intervals hold together with 95 %, whenever one looks.</p>\n",
                   LiftCharts(lift));
   return html;
