@@ -11,6 +11,8 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_rng.h"
 #include "tools/decisions/decision_sink.h"
+#include "tools/judge/log_files.h"
+#include "tools/replay/replayed_model.h"
 #include "tools/tune/tune.h"
 
 namespace bandana::testing {
@@ -21,9 +23,14 @@ constexpr int kDimension = 5;
 constexpr int kArms = 3;
 constexpr double kPriorStddev = 0.2;
 
+struct World {
+  double noise = 0;  // the rewards' deviation around their means
+  std::vector<std::vector<double>> theta;
+};
+
 // Rewards are -0.5 or 0.5, with mean x . theta of the user: 0.5 + x . theta is a probability but in
-// 0.6 % of the draws. Choices are uniform. Answers the rewards' deviation around their means.
-double WriteWorld(std::uint64_t seed, int decisions, const std::string& path) {
+// 0.6 % of the draws. Choices are uniform.
+World WriteWorld(std::uint64_t seed, int decisions, const std::string& path) {
   TestRng rng(seed);
   std::vector<std::vector<double>> theta(kUsers);
   for (auto& user : theta) {
@@ -59,7 +66,50 @@ double WriteWorld(std::uint64_t seed, int decisions, const std::string& path) {
     EXPECT_THAT((*sink)->Write(decision), IsOk());
   }
   EXPECT_THAT((*sink)->Finish(), IsOk());
-  return std::sqrt(noise / decisions);
+  return {.noise = std::sqrt(noise / decisions), .theta = std::move(theta)};
+}
+
+// A decision for this user whose arms are the coordinates of theta.
+LoggedDecision Question(int user) {
+  LoggedDecision decision;
+  decision.user = absl::StrCat("u", user);
+  LoggedSlot slot;
+  slot.offered = kDimension;
+  slot.x.assign(kDimension * kDimension, 0);
+  for (int i = 0; i < kDimension; ++i) {
+    slot.names.push_back(absl::StrCat("arm", i));
+    slot.x[static_cast<std::size_t>(i * (kDimension + 1))] = 1;
+  }
+  decision.slots = {slot};
+  return decision;
+}
+
+// Mean over users of |E[theta | log] - theta|^2 under these scales, as the state machine that
+// serves learns the log. Rewards are randomized by the same draws whatever the scales.
+double SquaredError(const World& world, const TempDir& folder, v1::ModelConfig config, double noise,
+                    double prior) {
+  config.set_reward_stddev(noise);
+  config.set_prior_stddev(prior);
+  std::ofstream(folder.File("scales.textproto")) << config.DebugString();
+  auto model = ReplayedModel::Create({.file = folder.File("scales.textproto")});
+  EXPECT_THAT(model, IsOk());
+  LogFiles log({folder.File("log.jsonl")});
+  EXPECT_THAT(log.Start(), IsOk());
+  LoggedDecision decision;
+  DecisionFault fault;
+  while (*log.Read(decision, fault) == DecisionStream::Next::kDecision) {
+    EXPECT_THAT((*model)->Learn(decision), IsOk());
+  }
+  double error = 0;
+  std::vector<double> means;
+  for (int user = 0; user < kUsers; ++user) {
+    decision = Question(user);
+    EXPECT_THAT((*model)->Means(decision, decision.slots[0], means), IsOk());
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      error += std::pow(means[i] - world.theta[static_cast<std::size_t>(user)][i], 2) / kUsers;
+    }
+  }
+  return error;
 }
 
 void WriteConfig(const std::string& mode, const std::string& path) {
@@ -78,9 +128,11 @@ double ParameterOf(const TuneCandidate& candidate, const std::string& name) {
   return 0;
 }
 
-void ExpectFound(std::uint64_t seed, const std::string& mode) {
+// `falls`: by so much the squared error of theta falls from the default scales to the tuned ones,
+// at least.
+void ExpectFound(std::uint64_t seed, const std::string& mode, double falls) {
   const TempDir folder;
-  const double noise = WriteWorld(seed, 20'000, folder.File("log.jsonl"));
+  const World world = WriteWorld(seed, 20'000, folder.File("log.jsonl"));
   WriteConfig(mode, folder.File("server.textproto"));
   const auto tuning = Tune({.logs = {folder.File("log.jsonl")},
                             .config = folder.File("server.textproto"),
@@ -92,21 +144,32 @@ void ExpectFound(std::uint64_t seed, const std::string& mode) {
   EXPECT_EQ(tuning->decisions, 20'000u);
   EXPECT_EQ(ParameterOf(given, "reward_stddev"), 1);
   EXPECT_GT(tuned.evidence, given.evidence);
+  const double noise = world.noise;
   EXPECT_NEAR(ParameterOf(tuned, "reward_stddev"), noise, 0.2 * noise);
   EXPECT_NEAR(ParameterOf(tuned, "prior_stddev"), kPriorStddev, 0.3 * kPriorStddev);
 
-  std::printf("seed %d: noise %.3f of %.3f, prior %.3f of %.3f, %d replays\n",
-              static_cast<int>(seed), ParameterOf(tuned, "reward_stddev"), noise,
-              ParameterOf(tuned, "prior_stddev"), kPriorStddev, tuning->evaluations);
+  const double found_noise = ParameterOf(tuned, "reward_stddev");
+  const double found_prior = ParameterOf(tuned, "prior_stddev");
+  const double before = SquaredError(world, folder, given.config, 1, 1);
+  const double after = SquaredError(world, folder, given.config, found_noise, found_prior);
+  const double best = SquaredError(world, folder, given.config, noise, kPriorStddev);
+  EXPECT_LE(after, (1 - falls) * before);
+  EXPECT_NEAR(after, best, 0.05 * best);
+  std::printf(
+      "seed %d: noise %.3f of %.3f, prior %.3f of %.3f, %d replays; squared error %.4f by "
+      "default, %.4f tuned, %.4f by the true scales\n",
+      static_cast<int>(seed), found_noise, noise, found_prior, kPriorStddev, tuning->evaluations,
+      before, after, best);
 }
 
-TEST(TuneWorlds, FindsNoiseAndPriorOfRawRewards) { ExpectFound(1, "  mode: NON_PRIVATE\n"); }
+TEST(TuneWorlds, FindsNoiseAndPriorOfRawRewards) { ExpectFound(1, "  mode: NON_PRIVATE\n", 0); }
 
 TEST(TuneWorlds, FindsThemAtEpsilonOne) {
   ExpectFound(2,
               "  mode: LOCAL_REWARD\n"
               "  privacy { epsilon: 1 mechanism: REWARD_RANDOMIZER }\n"
-              "  reporting { one_per_decision: true }\n");
+              "  reporting { one_per_decision: true }\n",
+              0.2);
 }
 
 }  // namespace

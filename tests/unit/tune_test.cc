@@ -13,7 +13,11 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_rng.h"
+#include "tools/base/gnuplot.h"
 #include "tools/decisions/decision_sink.h"
+#include "tools/judge/log_files.h"
+#include "tools/replay/replayed_model.h"
+#include "tools/tune/evidence_picture.h"
 #include "tools/tune/pattern_search.h"
 #include "tools/tune/tune_main.h"
 
@@ -120,6 +124,52 @@ TEST_F(TuneTest, EvidenceIsTheLogDensityOfEachRewardGivenThoseBefore) {
     ++count[arm];
   }
   EXPECT_NEAR(tuning->candidates[0].evidence, evidence, 1e-9 * std::abs(evidence));
+}
+
+TEST_F(TuneTest, TurnsEachScaleBehindStandardEffects) {
+  WriteLog();
+  const std::string rest =
+      " mode: NON_PRIVATE reward_stddev: 0.5 policy { uniform_mix { uniform_share: 0.1 } }";
+  WriteConfig("effects { standard { pairs: true } }" + rest);
+  const auto tuning = Run();
+  ASSERT_THAT(tuning, IsOk());
+  std::vector<std::string> names;
+  for (const auto& [name, value] : tuning->candidates[0].parameters) names.push_back(name);
+  EXPECT_THAT(names, ElementsAre("reward_stddev", "effects.shared.prior_variance",
+                                 "effects.constant.prior_variance", "effects.user.prior_variance",
+                                 "effects.arm.prior_variance", "effects.pair.prior_variance"));
+  EXPECT_GT(tuning->candidates[1].evidence, tuning->candidates[0].evidence);
+  // The list is the model that `standard` stands for.
+  std::ofstream(folder_.File("standard.textproto"))
+      << "name: \"m\" dimension: 2 reward_max: 1 effects { standard { pairs: true } }" << rest;
+  auto model = ReplayedModel::Create({.file = folder_.File("standard.textproto")});
+  ASSERT_THAT(model, IsOk());
+  LogFiles log({folder_.File("log.jsonl")});
+  ASSERT_THAT(log.Start(), IsOk());
+  LoggedDecision decision;
+  DecisionFault fault;
+  double evidence = 0;
+  while (*log.Read(decision, fault) == DecisionStream::Next::kDecision) {
+    const auto density = (*model)->LearnWithEvidence(decision);
+    ASSERT_THAT(density, IsOk());
+    evidence += *density;
+  }
+  EXPECT_EQ(tuning->candidates[0].evidence, evidence);
+  EXPECT_THAT(ToUpdate(*tuning), AllOf(HasSubstr("name: \"pair\""), HasSubstr("weights {")));
+}
+
+TEST_F(TuneTest, DrawsTheEvidenceOfEachReplay) {
+  if (!CheckGnuplot().ok()) GTEST_SKIP() << "gnuplot is not installed";
+  WriteLog();
+  WriteConfig(kLinear);
+  const auto tuning = Run();
+  ASSERT_THAT(tuning, IsOk());
+  EXPECT_EQ(tuning->replays.size(), static_cast<std::size_t>(tuning->evaluations));
+  ASSERT_THAT(DrawEvidence(*tuning, folder_.File("a.svg")), IsOk());
+  const auto picture = ReadFile(folder_.File("a.svg"), 1 << 20);
+  ASSERT_THAT(picture, IsOk());
+  EXPECT_THAT(*picture,
+              AllOf(HasSubstr("<svg"), HasSubstr("reward_stddev"), HasSubstr("prior_stddev")));
 }
 
 TEST_F(TuneTest, RefusesModelsThatCannotBeTunedAndSaysWhy) {

@@ -106,7 +106,7 @@ ALLOWED = {
     "tools/judge": ["common/base", "common/decisions", "common/judging", "server/decisions", "tools/base",
                     "tools/decisions", "tools/replay"],
     # Scales of models from logs.
-    "tools/tune": ["common/base", "common/decisions", "common/judging", "proto", "tools/base", "tools/judge", "tools/replay"],
+    "tools/tune": ["common/base", "common/decisions", "common/design", "common/judging", "proto", "tools/base", "tools/judge", "tools/replay"],
     # Mechanisms as their papers print them.
     "tools/published": COMMON,
     # The audits look at what a device sends, at models that are opened again, and at both sides in worlds that are

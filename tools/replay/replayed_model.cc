@@ -208,14 +208,26 @@ absl::StatusOr<ReportedReward> ReplayedModel::ReportOf(const LoggedSlot& slot) {
   return ReportedReward{.output = drawn.output()};
 }
 
-absl::StatusOr<double> ReplayedModel::LogDensity(const LoggedDecision& decision,
-                                                 const LoggedSlot& slot,
-                                                 const Family::Weighed& event) {
+absl::Status ReplayedModel::Score(const LoggedDecision& decision, const ArmsOnOffer& arms) {
   if (core_->stale()) BANDANA_RETURN_IF_ERROR(core_->Refresh());
   const std::vector<EffectKey> user = KeysOfUser(decision.user);
   BANDANA_ASSIGN_OR_RETURN(const int node, NodeOf(decision.user));
-  core_->Served()->Score(Whom{.node = node, .keys = user}, arms_.only(slot.chosen), scratch_,
-                         scores_);
+  core_->Served()->Score(Whom{.node = node, .keys = user}, arms, scratch_, scores_);
+  return absl::OkStatus();
+}
+
+absl::Status ReplayedModel::Means(const LoggedDecision& decision, const LoggedSlot& slot,
+                                  std::vector<double>& means) {
+  BANDANA_RETURN_IF_ERROR(arms_.Find(slot));
+  BANDANA_RETURN_IF_ERROR(Score(decision, arms_.all()));
+  means = scores_.means;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> ReplayedModel::LogDensity(const LoggedDecision& decision,
+                                                 const LoggedSlot& slot,
+                                                 const Family::Weighed& event) {
+  BANDANA_RETURN_IF_ERROR(Score(decision, arms_.only(slot.chosen)));
   const double noise = spec().effects ? spec().reward_stddev * spec().reward_stddev + event.variance
                                       : spec().bandit.observation_variance;
   // A scaled event is one of the features times the scale.

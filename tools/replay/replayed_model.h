@@ -42,6 +42,9 @@ class ReplayedModel {
   // Errors: FAILED_PRECONDITION the line has not what the model needs; UNAVAILABLE no noise.
   absl::Status Law(const LoggedDecision& decision, const LoggedSlot& slot,
                    const std::vector<std::uint8_t>& taken, std::vector<double>& law);
+  // The expected reward of each of the slot's arms. Errors: as Law.
+  absl::Status Means(const LoggedDecision& decision, const LoggedSlot& slot,
+                     std::vector<double>& means);
   // Learns from the chosen arms' rewards. Errors: FAILED_PRECONDITION released rewards that the
   // configuration's mechanism does not give; as Law.
   absl::Status Learn(const LoggedDecision& decision);
@@ -59,6 +62,8 @@ class ReplayedModel {
   absl::StatusOr<int> NodeOf(const std::string& user) const;
   absl::Status LearnSlot(const LoggedDecision& decision, const LoggedSlot& slot,
                          double* log_density);
+  // Scores `arms` for the decision's user into scores_.
+  absl::Status Score(const LoggedDecision& decision, const ArmsOnOffer& arms);
   // log N(y; m, v) of the chosen arm's reward as it is read, times its scale.
   absl::StatusOr<double> LogDensity(const LoggedDecision& decision, const LoggedSlot& slot,
                                     const Family::Weighed& event);

@@ -200,28 +200,34 @@ void AddAlphas(const TuneCandidate& tuned, Tuning& tuning) {
 }  // namespace
 
 absl::StatusOr<Tuning> Tune(const TuneOptions& options) {
-  BANDANA_ASSIGN_OR_RETURN(const v1::ModelConfig given, ReadModel(options));
-  BANDANA_RETURN_IF_ERROR(Annotate(CheckTunable(given), "model " + options.model));
+  BANDANA_ASSIGN_OR_RETURN(const v1::ModelConfig read, ReadModel(options));
+  BANDANA_RETURN_IF_ERROR(Annotate(CheckTunable(read), "model " + options.model));
   const std::string folder = std::filesystem::path(options.config).parent_path().string();
   BANDANA_ASSIGN_OR_RETURN(ConfigFile file, ConfigFile::Make(folder));
   Tuner tuner(options, std::move(file));
-  BANDANA_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayedModel> first, tuner.Replay(given));
+  BANDANA_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayedModel> first, tuner.Replay(read));
+  const v1::ModelConfig given = WithListedEffects(read, first->spec());
   const std::vector<TunedParameter> parameters =
       TunedParametersOf(given, first->spec().reward_stddev);
   BANDANA_RETURN_IF_ERROR(tuner.Look());
   Tuning tuning;
   std::vector<double> start;
   for (const TunedParameter& parameter : parameters) start.push_back(parameter.start);
-  const auto evidence = [&](const std::vector<double>& values) -> absl::StatusOr<double> {
+  const auto replay = [&](const std::vector<double>& values) -> absl::StatusOr<double> {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!(values[i] >= parameters[i].low && values[i] <= parameters[i].high)) return -INFINITY;
     }
     return tuner.Evidence(MakeCandidate("", given, parameters, values).config, tuning.decisions);
   };
+  const auto evidence = [&](const std::vector<double>& values) -> absl::StatusOr<double> {
+    BANDANA_ASSIGN_OR_RETURN(const double found, replay(values));
+    tuning.replays.push_back({.values = values, .evidence = found});
+    return found;
+  };
   TuneCandidate before = MakeCandidate("given", given, parameters, start);
-  BANDANA_ASSIGN_OR_RETURN(before.evidence, evidence(start));
   BANDANA_ASSIGN_OR_RETURN(const SearchResult found,
                            MaximizeByPattern(start, options.evaluations_max, evidence));
+  before.evidence = tuning.replays.front().evidence;
   TuneCandidate tuned = MakeCandidate("tuned", given, parameters, found.at);
   tuned.evidence = found.value;
   tuning.evaluations = found.evaluations;
@@ -254,7 +260,10 @@ std::string ToUpdate(const Tuning& tuning) {
   if (tuning.best > 1) *update.mutable_exploration() = best.config.exploration();
   std::string text;
   google::protobuf::TextFormat::PrintToString(update, &text);
-  return "# Written by bandana-ctl tune; take it by bandana-ctl models update.\n" + text;
+  const char* const how = update.has_effects()
+                              ? "these effects are another model than those before: make a new one"
+                              : "take it by bandana-ctl models update";
+  return absl::StrCat("# Written by bandana-ctl tune; ", how, ".\n", text);
 }
 
 }  // namespace bandana

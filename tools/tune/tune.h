@@ -18,8 +18,8 @@ struct TuneOptions {
   std::string model;   // its name there
   std::optional<double> unreported;
   double confidence = 0.95;
-  int evaluations_max = 80;  // replays of the log
-  std::string json, out;     // files; empty: none
+  int evaluations_max = 80;     // replays of the log
+  std::string json, out, plot;  // files; empty: none
 };
 
 struct TuneCandidate {
@@ -31,10 +31,17 @@ struct TuneCandidate {
   std::string note;
 };
 
+// One replay of the search.
+struct TuneReplay {
+  std::vector<double> values;  // of the parameters, in the candidates' order
+  double evidence = 0;         // -inf: out of the range of a parameter
+};
+
 struct Tuning {
   std::vector<TuneCandidate> candidates;
-  std::size_t best = 0;         // that the file of --out has
-  std::uint64_t decisions = 0;  // that were learnt from
+  std::vector<TuneReplay> replays;  // in their order
+  std::size_t best = 0;             // that the file of --out has
+  std::uint64_t decisions = 0;      // that were learnt from
   int evaluations = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "tools/base/json.h"
+#include "tools/tune/evidence_picture.h"
 #include "tools/tune/tune.h"
 
 namespace bandana {
@@ -28,6 +29,8 @@ absl::Status ReadFlag(std::string_view flag, const std::string& value, TuneOptio
     options.json = value;
   } else if (flag == "out") {
     options.out = value;
+  } else if (flag == "plot") {
+    options.plot = value;
   } else if (flag == "unreported") {
     if (!number) return InvalidArgument("--unreported takes a reward, got \"", value, "\"");
     options.unreported = number;
@@ -124,6 +127,7 @@ absl::Status Write(const Tuning& tuning, const TuneOptions& options, std::FILE* 
   if (!options.json.empty() && options.json != "-") {
     BANDANA_RETURN_IF_ERROR(WriteFileDurably(options.json, Json(tuning), 0644));
   }
+  if (!options.plot.empty()) BANDANA_RETURN_IF_ERROR(DrawEvidence(tuning, options.plot));
   if (options.out.empty()) return absl::OkStatus();
   return WriteFileDurably(options.out, ToUpdate(tuning), 0644);
 }
@@ -137,7 +141,7 @@ int Say(const absl::Status& status, int code, std::FILE* err) {
 
 std::string TuneHelp() {
   return "  tune --log FILE... --config FILE --model M [--unreported VALUE] [--confidence 0.95]\n"
-         "       [--json FILE] [--out FILE.textproto]\n"
+         "       [--json FILE] [--out FILE.textproto] [--plot FILE.svg]\n"
          "      finds the noise and the scales of a model by replaying a log of decisions\n";
 }
 

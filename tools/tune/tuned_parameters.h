@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bandana/v1/config.pb.h"
+#include "common/design/model_spec.h"
 
 namespace bandana {
 
@@ -16,9 +17,14 @@ struct TunedParameter {
   std::function<void(double value, v1::ModelConfig& config)> set;
 };
 
+// The configuration with the effects that are served in place of `standard`, and each with its
+// prior variance, so that all of them can be turned: it is the same model. Of other models as it
+// is.
+v1::ModelConfig WithListedEffects(const v1::ModelConfig& config, const ModelSpec& served);
+
 // reward_stddev (the noise), and prior_stddev of linear models, or the prior variance of each
-// effect that is listed with one. `reward_stddev`: as it is served, where the configuration leaves
-// it out.
+// effect (WithListedEffects). `reward_stddev`: as it is served, where the configuration leaves it
+// out.
 std::vector<TunedParameter> TunedParametersOf(const v1::ModelConfig& config, double reward_stddev);
 
 }  // namespace bandana
