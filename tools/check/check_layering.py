@@ -126,8 +126,8 @@ ALLOWED = {
     "research/tables": COMMON,
     "examples": ["client/include", "proto"],
     "bench": ["server/log/postgresql"] + COMMON + CORE + MODELS + ["common/decisions", "server/decisions", "server/models/admission", "server/log", "server/service*", "server/ops*",
-                                       "client/include", "client/core", "client/src*", "tools/base", "tools/environments",
-                                       "tools/published", "research/compact", "research/rounds", "tests/support"],
+                                       "client/include", "client/core", "client/src*", "tools/base", "tools/decisions", "tools/environments",
+                                       "tools/judge", "tools/published", "research/compact", "research/rounds", "tests/support"],
     "tests": None,  # may include everything
 }
 
