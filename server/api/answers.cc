@@ -80,4 +80,27 @@ HttpAnswer ErrorAnswer(const absl::Status& status) {
   return ErrorAnswer(CallEnd{.status = status});
 }
 
+absl::Status RefusalOf(int http_status) {
+  switch (http_status) {
+    case 413:
+      return absl::ResourceExhaustedError("request: the body is larger than api.body_bytes_max");
+    case 431:
+      return absl::ResourceExhaustedError("request: its head is longer than 16384 bytes");
+    case 503:
+      return Unavailable("too much is being sent at a time");
+    case 501:
+      return absl::UnimplementedError("transfer-encoding: chunked alone is taken");
+    case 504:
+      return absl::DeadlineExceededError("the call's time (grpc-timeout) is over");
+    default:
+      return InvalidArgument("request: is no HTTP/1.1");
+  }
+}
+
+HttpAnswer RefusalAnswer(int http_status) {
+  HttpAnswer answer = ErrorAnswer(RefusalOf(http_status));
+  answer.status = http_status;
+  return answer;
+}
+
 }  // namespace bandana::server

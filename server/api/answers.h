@@ -23,4 +23,8 @@ HttpAnswer ErrorAnswer(const CallEnd& end);
 void AddCallHeaders(const CallEnd& end, HttpAnswer& answer);
 HttpAnswer ErrorAnswer(const absl::Status& status);
 
+// Why a request never becomes a call (HttpService::Refusal), and the answer that says so.
+absl::Status RefusalOf(int http_status);
+HttpAnswer RefusalAnswer(int http_status);
+
 }  // namespace bandana::server

@@ -14,8 +14,6 @@
 namespace bandana::server {
 namespace {
 
-// The time that the last answers get to reach their clients.
-constexpr absl::Duration kFlushGrace = absl::Milliseconds(200);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(1);
 
 class Api final : public ApiServer {
@@ -58,8 +56,8 @@ class Api final : public ApiServer {
     while (calls.desk().slots.in_flight() > 0 && SteadyNow() < deadline)
       absl::SleepFor(kPollInterval);
     calls.Close();
-    const absl::Time flushed = std::max(deadline, SteadyNow() + kFlushGrace);
-    while (front_->is_writing() && SteadyNow() < flushed) absl::SleepFor(kPollInterval);
+    api_.ShutAdmin(deadline - SteadyNow());
+    front_->Flush(deadline);
     front_->Stop();
   }
 

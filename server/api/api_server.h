@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/limits.h"
+#include "server/api/admin/admin_http.h"
 #include "server/service/access/gatekeeper.h"
 #include "server/service/connections/acceptor.h"
 #include "server/service/transport/call_log.h"
@@ -38,6 +39,7 @@ struct ApiServerOptions {
   int calls_in_flight_max = kCallsInFlightMaxDefault;
   CallObserver* observer = nullptr;  // may be null; must outlive the server
   CallLog* log = nullptr;            // may be null; must outlive the server
+  std::optional<AdminDoor> admin;    // absent: Admin is not on this listener
 };
 
 // Threads: all methods are safe.

@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "server/api/answers.h"
+#include "server/api/content.h"
 #include "server/api/grpc_web.h"
 #include "server/api/http_front.h"
 #include "server/api/json_call.h"
@@ -22,55 +23,6 @@
 
 namespace bandana::server {
 namespace {
-
-constexpr std::string_view kTypes[] = {"", "application/json", "text/json", "text/plain",
-                                       "application/x-www-form-urlencoded"};
-
-bool IsIdentity(absl::string_view codings) {
-  for (const absl::string_view coding : absl::StrSplit(codings, ',')) {
-    const absl::string_view name = absl::StripAsciiWhitespace(coding);
-    if (!name.empty() && !absl::EqualsIgnoreCase(name, "identity")) return false;
-  }
-  return true;
-}
-
-// Whether the charset is UTF-8: a missing one is, and US-ASCII is a part of it.
-bool IsUtf8(absl::string_view parameter) {
-  absl::string_view charset = absl::StripAsciiWhitespace(parameter);
-  if (!absl::StartsWithIgnoreCase(charset, "charset")) return true;
-  charset = absl::StripLeadingAsciiWhitespace(charset.substr(7));
-  if (!absl::ConsumePrefix(&charset, "=")) return true;
-  charset = absl::StripAsciiWhitespace(charset);
-  if (absl::ConsumePrefix(&charset, "\"")) absl::ConsumeSuffix(&charset, "\"");
-  return absl::EqualsIgnoreCase(charset, "utf-8") || absl::EqualsIgnoreCase(charset, "utf8") ||
-         absl::EqualsIgnoreCase(charset, "us-ascii");
-}
-
-absl::Status CheckType(const std::string& value) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(value, ';');
-  const std::string type = absl::AsciiStrToLower(absl::StripAsciiWhitespace(parts[0]));
-  const bool known = std::ranges::find(kTypes, type) != std::end(kTypes) || WebFormOf(type) ||
-                     (type.starts_with("application/") && type.ends_with("+json"));
-  if (!known) return InvalidArgument("content-type: must be application/json, or none");
-  if (!std::all_of(parts.begin() + 1, parts.end(), IsUtf8)) {
-    return InvalidArgument("content-type: the charset must be utf-8");
-  }
-  return absl::OkStatus();
-}
-
-// INVALID_ARGUMENT, to be answered as 415: a content coding other than identity, a charset other
-// than UTF-8, or another kind of content than JSON, gRPC-Web and those that clients name where they
-// are not told one (text/plain, application/x-www-form-urlencoded). A body that came so would be no
-// JSON, and a private model would take it for a reward that is missing.
-absl::Status CheckContent(const HttpCall& call) {
-  for (const HttpHeader& header : call.headers) {
-    if (header.name == "content-encoding" && !IsIdentity(header.value)) {
-      return InvalidArgument("content-encoding: must be identity, or none: send the body as it is");
-    }
-    if (header.name == "content-type") BANDANA_RETURN_IF_ERROR(CheckType(header.value));
-  }
-  return absl::OkStatus();
-}
 
 Credentials CredentialsOf(const HttpCall& http) {
   Credentials credentials;
@@ -107,7 +59,8 @@ HttpApi::HttpApi(const ApiServerOptions& options, Handlers& handlers, const Cond
       origins_(std::make_shared<const Origins>(options.allowed_origins,
                                                ParseAddress(options.listen).value_or(Address{}),
                                                options.tls != nullptr)),
-      document_(OpenApiDocument(kVersion)),
+      document_(
+          OpenApiDocument(kVersion, {.recommender = true, .admin = options.admin.has_value()})),
       calls_({.gatekeeper = options.gatekeeper,
               .observer = options.observer,
               .log = options.log,
@@ -115,9 +68,20 @@ HttpApi::HttpApi(const ApiServerOptions& options, Handlers& handlers, const Cond
               .conduct = conduct,
               .tells_all = options.tls != nullptr},
              handlers),
-      personalizer_(options.personalizer, calls_) {}
+      personalizer_(options.personalizer, calls_) {
+  if (!options.admin) return;
+  admin_ = std::make_unique<AdminHttp>(
+      AdminHttpOptions{.door = *options.admin,
+                       .gatekeeper = options.gatekeeper,
+                       .listen = ParseAddress(options.listen).value_or(Address{}),
+                       .tls = options.tls != nullptr},
+      conduct);
+}
 
 void HttpApi::Handle(HttpCall http, AnswerHttp answer) {
+  if (admin_ != nullptr && AdminHttp::Has(http)) {
+    return admin_->Handle(std::move(http), std::move(answer));
+  }
   if (!origins_->AllowsHost(http)) {
     return answer(ErrorAnswer(absl::PermissionDeniedError(
         "host: the plaintext listener is asked under a name that may be anybody's: ask under an "
@@ -145,11 +109,8 @@ void HttpApi::Dispatch(const HttpCall& http, AnswerHttp answer) {
   const bool reads = http.method == "GET" || http.method == "HEAD";
   const bool is_personalizer = Personalizer::Has(http.path);
   if (const absl::Status content = CheckContent(http); !content.ok()) {
-    HttpAnswer refused =
-        is_personalizer ? Personalizer::Refused(content, 415) : ErrorAnswer(content);
-    refused.status = 415;
-    refused.headers.push_back({"accept-encoding", "identity"});
-    return answer(std::move(refused));
+    return answer(
+        Unsupported(is_personalizer ? Personalizer::Refused(content, 415) : ErrorAnswer(content)));
   }
   if (const absl::Duration time = TimeFor(http); time <= absl::ZeroDuration()) {
     return answer(Refusal(504, http));
@@ -235,27 +196,20 @@ absl::Duration HttpApi::TimeFor(const HttpCall& head) const {
                          : TimeoutOf(timeout).value_or(absl::InfiniteDuration());
 }
 
+std::size_t HttpApi::BodyBytesMax(const HttpCall& head, std::size_t usual) const {
+  return admin_ == nullptr ? usual : admin_->BodyBytesMax(head, usual);
+}
+
 HttpAnswer HttpApi::Refusal(int status, const HttpCall& head) {
-  absl::Status why = InvalidArgument("request: is no HTTP/1.1");
   if (status == 413) {
     conduct_(head.peer, Conduct::kRefused);
-    why = absl::ResourceExhaustedError("request: the body is larger than api.body_bytes_max");
     const std::optional<Route> route = FindRoute(head.path);
     const Rpc* const rpc = route ? route->rpc : FindGrpcWebRpc(head.path);
     if (rpc != nullptr) calls_.NoteTooLarge(*rpc, route ? route->model : "");
-  } else if (status == 431) {
-    why = absl::ResourceExhaustedError("request: its head is longer than 16384 bytes");
-  } else if (status == 503) {
-    why = Unavailable("too much is being sent at a time");
-  } else if (status == 501) {
-    why = absl::UnimplementedError("transfer-encoding: chunked alone is taken");
-  } else if (status == 504) {
-    why = absl::DeadlineExceededError("the call's time (grpc-timeout) is over");
   }
-  HttpAnswer answer = ErrorAnswer(why);
-  answer.status = status;
+  HttpAnswer answer = RefusalAnswer(status);
   const auto form = WebFormOf(head.Header("content-type"));
-  if (form && status == 504) answer = WebError({.status = why}, *form);
+  if (form && status == 504) answer = WebError({.status = RefusalOf(status)}, *form);
   if (origins_->Allows(head)) origins_->Open(head, answer);
   return answer;
 }

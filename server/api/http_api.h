@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "server/api/admin/admin_http.h"
 #include "server/api/api_calls.h"
 #include "server/api/api_server.h"
 #include "server/api/grpc_web.h"
@@ -23,11 +24,16 @@ class HttpApi final : public HttpService {
   HttpApi(const ApiServerOptions& options, Handlers& handlers, const ConductSink& conduct);
 
   void Handle(HttpCall http, AnswerHttp answer) override;
+  std::size_t BodyBytesMax(const HttpCall& head, std::size_t usual) const override;
   absl::Duration TimeFor(const HttpCall& head) const override;
   HttpAnswer Refusal(int status, const HttpCall& head) override;
 
   ApiCalls& calls() { return calls_; }
   const ApiCalls& calls() const { return calls_; }
+  // AdminHttp::Shutdown.
+  void ShutAdmin(absl::Duration patience) {
+    if (admin_ != nullptr) admin_->Shutdown(patience);
+  }
 
  private:
   void Dispatch(const HttpCall& http, AnswerHttp answer);
@@ -47,6 +53,7 @@ class HttpApi final : public HttpService {
   const Rpc& batch_rpc_ = RpcNamed("bandana.v1.Recommender/BatchSelect");
   ApiCalls calls_;
   Personalizer personalizer_;
+  std::unique_ptr<AdminHttp> admin_;  // null: Admin is not here
 };
 
 }  // namespace bandana::server

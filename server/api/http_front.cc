@@ -21,6 +21,7 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 #include <chrono>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -29,6 +30,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/time/clock.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "server/api/tls_contexts.h"
 #include "server/service/connections/peer.h"
@@ -46,10 +49,17 @@ using Secure = beast::ssl_stream<Plain>;
 using Request = http::request<http::string_body>;
 
 constexpr std::size_t kHeadBytesMax = 16 * 1024;
+// The time that the last answers get to reach their clients.
+constexpr absl::Duration kFlushGrace = absl::Milliseconds(200);
 // A call that may take longer is not timed.
 constexpr absl::Duration kTimedMax = absl::Hours(24);
 
 std::chrono::nanoseconds Wait(absl::Duration time) { return absl::ToChronoNanoseconds(time); }
+
+// A body that moves may take a second longer per so many bytes.
+absl::Duration MovingTime(std::size_t bytes) {
+  return absl::Seconds(1) * (static_cast<double>(bytes) / (1 << 20));
+}
 
 // A part of a bound that all connections share.
 class Share {
@@ -85,6 +95,7 @@ struct Shared {
   HttpService& service;
   std::atomic<bool> draining{false};
   std::atomic<std::size_t> bodies{0};
+  std::atomic<std::size_t> large_bodies{0};
   std::atomic<std::size_t> answers{0};
   std::atomic<int> writing{0};
   std::mutex mutex;  // guards what follows
@@ -201,7 +212,8 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
     parser_.emplace();
     head_ = {};
     parser_->header_limit(kHeadBytesMax);
-    parser_->body_limit(options().body_bytes_max);
+    // Until the head says whose call it is. Boost takes a limit that is absent for one of 0.
+    parser_->body_limit(std::numeric_limits<std::uint64_t>::max());
     socket().expires_after(Wait(options().idle_time));
     http::async_read_header(stream_, buffer_, *parser_,
                             [self = this->shared_from_this()](Error error, std::size_t) {
@@ -214,10 +226,16 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
     head_ = HeadOf(parser_->get());
     head_.peer = peer_;
     if (const int refused = Misread(parser_->get(), head_); refused != 0) return Refuse(refused);
+    const std::size_t most = shared_->service.BodyBytesMax(head_, options().body_bytes_max);
+    parser_->body_limit(most);
     const auto length = parser_->content_length();
-    const std::size_t bytes = length ? *length : parser_->chunked() ? options().body_bytes_max : 0;
-    if (!body_.Take(shared_->bodies, bytes, options().bodies_bytes_max)) return Refuse(503);
-    socket().expires_after(Wait(options().body_time));
+    if (length && *length > most) return Refuse(413);
+    const std::size_t bytes = length ? *length : parser_->chunked() ? most : 0;
+    // Bodies that are larger than usual leave the others their room.
+    std::atomic<std::size_t>& room =
+        most > options().body_bytes_max ? shared_->large_bodies : shared_->bodies;
+    if (!body_.Take(room, bytes, options().bodies_bytes_max)) return Refuse(503);
+    socket().expires_after(Wait(options().body_time + MovingTime(bytes)));
     if (absl::EqualsIgnoreCase(std::string(parser_->get()[http::field::expect]), "100-continue")) {
       static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
       asio::async_write(stream_, asio::buffer(kContinue.data(), kContinue.size()),
@@ -302,27 +320,89 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
     const std::shared_ptr<Session> self = this->shared_from_this();
     timer_.reset();
     body_.Release();
+    if (answer.parts != nullptr) return WriteParts(std::move(answer));
     if (!answer_.Take(shared_->answers, answer.body.size(), options().answers_bytes_max)) {
       answer = shared_->service.Refusal(503, head_);
     }
+    Answer(answer);
+    if (answer.status != 204 && answer.status != 304) response_.content_length(answer.body.size());
+    if (!head_only_) response_.body() = std::move(answer.body);
+    serializer_.emplace(response_);
+    socket().expires_after(Wait(options().write_time));
+    http::async_write(stream_, *serializer_, [self](Error error, std::size_t) {
+      self->answer_.Release();
+      self->response_.body() = {};
+      self->Written(error);
+    });
+  }
+
+  // The head of the answer, without its length.
+  void Answer(const HttpAnswer& answer) {
     keep_ = keep_ && !shared_->draining.load(std::memory_order_relaxed);
     response_ = {};
     response_.version(version_);
     response_.result(static_cast<unsigned>(answer.status));
     for (const HttpHeader& header : answer.headers) response_.insert(header.name, header.value);
     response_.keep_alive(keep_);
-    if (answer.status != 204 && answer.status != 304) response_.content_length(answer.body.size());
-    if (!head_only_) response_.body() = std::move(answer.body);
+  }
+
+  void Written(Error error) {
+    --shared_->writing;
+    if (error) return;
+    if (keep_) return Read();
+    Close();
+  }
+
+  // A peer that has HTTP/1.0 knows the end by that of the connection.
+  bool is_chunked() const { return version_ >= 11; }
+
+  void WriteParts(HttpAnswer answer) {
+    keep_ = keep_ && is_chunked();
+    Answer(answer);
+    response_.chunked(is_chunked());
+    if (!head_only_) parts_ = std::move(answer.parts);
     serializer_.emplace(response_);
     socket().expires_after(Wait(options().write_time));
-    http::async_write(stream_, *serializer_, [self](Error error, std::size_t) {
-      --self->shared_->writing;
-      self->answer_.Release();
-      self->response_.body() = {};
-      if (error) return;
-      if (self->keep_) return self->Read();
-      self->Close();
+    http::async_write_header(
+        stream_, *serializer_, [self = this->shared_from_this()](Error error, std::size_t) {
+          error || self->parts_ == nullptr ? self->Written(error) : self->NextPart();
+        });
+  }
+
+  void NextPart() {
+    socket().expires_never();
+    parts_->Next([self = this->shared_from_this()](absl::StatusOr<std::string> part) {
+      const auto executor = self->stream_.get_executor();
+      asio::post(executor,
+                 [self, part = std::move(part)]() mutable { self->WritePart(std::move(part)); });
     });
+  }
+
+  void WritePart(absl::StatusOr<std::string> part) {
+    socket().expires_after(Wait(options().write_time));
+    const auto self = this->shared_from_this();
+    if (!part.ok()) {
+      parts_ = nullptr;
+      keep_ = false;
+      --shared_->writing;
+      socket().close();  // without the last chunk
+      return;
+    }
+    part_ = *std::move(part);
+    const bool last = part_.empty();
+    const auto written = [self, last](Error error, std::size_t) {
+      if (!error && !last) return self->NextPart();
+      self->parts_ = nullptr;
+      self->Written(error);
+    };
+    const asio::const_buffer bytes(part_.data(), part_.size());
+    if (!is_chunked()) {
+      asio::async_write(stream_, asio::buffer(bytes), written);
+    } else if (last) {
+      asio::async_write(stream_, http::make_chunk_last(), written);
+    } else {
+      asio::async_write(stream_, http::make_chunk(bytes), written);
+    }
   }
 
   void Close() {
@@ -357,6 +437,8 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
   std::optional<http::request_parser<http::string_body>> parser_;
   http::response<http::string_body> response_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
+  std::shared_ptr<HttpParts> parts_;  // of the answer that is being written
+  std::string part_;
   HttpCall head_;  // of the request that is being read or answered
   std::optional<asio::basic_waitable_timer<std::chrono::steady_clock,
                                            asio::wait_traits<std::chrono::steady_clock>, Strand>>
@@ -374,6 +456,7 @@ class Front final : public HttpFront {
   Front(const HttpFrontOptions& options, HttpService& service)
       : shared_(new Shared{.options = options, .service = service}),
         contexts_(options.tls),
+        address_(options.listen),
         work_(asio::make_work_guard(*io_)) {}
   ~Front() override { Stop(); }
 
@@ -391,20 +474,50 @@ class Front final : public HttpFront {
     for (int i = 0; i < shared_->options.threads; ++i) {
       threads_.emplace_back([this] { io_->run(); });
     }
+    if (acceptor_ == nullptr) return;
     acceptor_->Start([this](int, int connection) { Take(connection); }, nullptr);
+  }
+
+  void Take(int connection) override {
+    sockaddr_storage address = {};
+    socklen_t size = sizeof address;
+    ::getpeername(connection, reinterpret_cast<sockaddr*>(&address), &size);
+    const auto protocol = address.ss_family == AF_INET6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4();
+    Strand strand = asio::make_strand(*io_);
+    asio::basic_stream_socket<asio::ip::tcp, Strand> socket(strand);
+    Error error;
+    socket.assign(protocol, connection, error);
+    if (error) {
+      ::close(connection);
+      return;
+    }
+    Plain plain(std::move(socket));
+    if (shared_->options.tls == nullptr) {
+      return std::make_shared<Session<Plain>>(std::move(plain), shared_, UriOf(address))->Start();
+    }
+    const std::shared_ptr<asio::ssl::context> context = contexts_.Newest();
+    if (context == nullptr) return;
+    std::make_shared<Session<Secure>>(Secure(std::move(plain), *context), shared_, UriOf(address))
+        ->Start();
   }
 
   const std::string& address() const override { return address_; }
   void Report(const std::string& peer, Conduct conduct) override {
-    acceptor_->Report(peer, conduct);
+    if (acceptor_ != nullptr) acceptor_->Report(peer, conduct);
   }
-  ConnectionStats connections() const override { return acceptor_->stats(); }
+  ConnectionStats connections() const override {
+    return acceptor_ == nullptr ? ConnectionStats{} : acceptor_->stats();
+  }
   void SetDraining() override {
     shared_->draining = true;
-    acceptor_->Stop();
+    if (acceptor_ != nullptr) acceptor_->Stop();
   }
 
-  bool is_writing() const override { return shared_->writing.load() > 0; }
+  void Flush(absl::Time steady_deadline) override {
+    const absl::Time until = std::max(steady_deadline, SteadyNow() + kFlushGrace);
+    while (shared_->writing.load() > 0 && SteadyNow() < until)
+      absl::SleepFor(absl::Milliseconds(1));
+  }
 
   void Stop() override {
     const std::lock_guard once(stop_mutex_);
@@ -428,30 +541,6 @@ class Front final : public HttpFront {
   }
 
  private:
-  // Owns the descriptor.
-  void Take(int connection) {
-    sockaddr_storage address = {};
-    socklen_t size = sizeof address;
-    ::getpeername(connection, reinterpret_cast<sockaddr*>(&address), &size);
-    const auto protocol = address.ss_family == AF_INET6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4();
-    Strand strand = asio::make_strand(*io_);
-    asio::basic_stream_socket<asio::ip::tcp, Strand> socket(strand);
-    Error error;
-    socket.assign(protocol, connection, error);
-    if (error) {
-      ::close(connection);
-      return;
-    }
-    Plain plain(std::move(socket));
-    if (shared_->options.tls == nullptr) {
-      return std::make_shared<Session<Plain>>(std::move(plain), shared_, UriOf(address))->Start();
-    }
-    const std::shared_ptr<asio::ssl::context> context = contexts_.Newest();
-    if (context == nullptr) return;
-    std::make_shared<Session<Secure>>(Secure(std::move(plain), *context), shared_, UriOf(address))
-        ->Start();
-  }
-
   const std::shared_ptr<Shared> shared_;
   TlsContexts contexts_;
   std::string address_;
@@ -474,6 +563,10 @@ absl::StatusOr<std::unique_ptr<HttpFront>> HttpFront::Bind(const HttpFrontOption
   auto front = std::make_unique<Front>(options, service);
   BANDANA_RETURN_IF_ERROR(front->Bind());
   return front;
+}
+
+std::unique_ptr<HttpFront> HttpFront::Over(const HttpFrontOptions& options, HttpService& service) {
+  return std::make_unique<Front>(options, service);
 }
 
 }  // namespace bandana::server

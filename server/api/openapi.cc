@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
+#include "server/api/admin/admin_routes.h"
 #include "server/api/routes.h"
 #include "server/service/transport/exchange.h"
 
@@ -37,6 +38,12 @@ class Schemas {
     if (type.full_name() == "google.protobuf.Duration") {
       return {{"type", "string"}, {"description", "seconds with an s behind, such as 1.5s"}};
     }
+    if (type.full_name() == "google.protobuf.Timestamp") {
+      return {{"type", "string"}, {"format", "date-time"}};
+    }
+    if (type.full_name() == "google.protobuf.FieldMask") {
+      return {{"type", "string"}, {"description", "paths of fields, separated by commas"}};
+    }
     if (type.full_name() == "google.protobuf.Struct") {
       return {{"type", "object"}, {"additionalProperties", true}};
     }
@@ -54,6 +61,12 @@ class Schemas {
     OrderedJson properties = OrderedJson::object();
     for (int i = 0; i < type.field_count(); ++i) {
       const FieldDescriptor& field = *type.field(i);
+      if (field.is_map()) {
+        OrderedJson value = Value(*field.message_type()->map_value());
+        properties[field.json_name()] = {{"type", "object"},
+                                         {"additionalProperties", std::move(value)}};
+        continue;
+      }
       OrderedJson one = Value(field);
       if (field.is_repeated()) one = {{"type", "array"}, {"items", std::move(one)}};
       properties[field.json_name()] = std::move(one);
@@ -111,18 +124,27 @@ OrderedJson ErrorSchema() {
   return schema;
 }
 
-OrderedJson Operation(const Rpc& rpc, Schemas& schemas) {
-  const std::unique_ptr<Exchange> exchange = rpc.make_exchange();
+OrderedJson ModelParameter() {
   OrderedJson model = {{"name", "model"},
                        {"in", "path"},
                        {"required", true},
                        {"description", "the name of a model or of an alias"}};
   model["schema"] = Only("type", "string");
+  return model;
+}
+
+OrderedJson Begun(const Rpc& rpc, const std::string& service, bool of_model) {
   OrderedJson operation = OrderedJson::object();
   operation["operationId"] = std::string(rpc.method());
-  operation["tags"] = OrderedJson::array({"Recommender"});
+  operation["tags"] = OrderedJson::array({service});
   operation["parameters"] = OrderedJson::array();
-  operation["parameters"].push_back(std::move(model));
+  if (of_model) operation["parameters"].push_back(ModelParameter());
+  return operation;
+}
+
+OrderedJson Operation(const Rpc& rpc, Schemas& schemas) {
+  const std::unique_ptr<Exchange> exchange = rpc.make_exchange();
+  OrderedJson operation = Begun(rpc, "Recommender", true);
   if (!VerbOf(rpc).empty()) {
     operation["requestBody"]["required"] = true;
     operation["requestBody"]["content"] = Content(schemas.Of(*exchange->request().GetDescriptor()));
@@ -134,16 +156,63 @@ OrderedJson Operation(const Rpc& rpc, Schemas& schemas) {
   return operation;
 }
 
-}  // namespace
+// Rows stand as their own schema: one for each line.
+OrderedJson AdminContent(AdminForm form, const Descriptor& message, Schemas& schemas) {
+  if (form == AdminForm::kMessage) return Content(schemas.Of(message));
+  if (form == AdminForm::kBytes) {
+    return Only("application/octet-stream",
+                Only("schema", {{"type", "string"}, {"format", "binary"}}));
+  }
+  OrderedJson content = Only("application/x-ndjson", Only("schema", schemas.Of(message)));
+  const bool has_columns = message.name() == "Arm" || message.name() == "User";
+  if (has_columns) content["text/csv"] = Only("schema", Only("type", "string"));
+  return content;
+}
 
-std::string OpenApiDocument(const std::string& version) {
-  Schemas schemas;
-  OrderedJson paths = OrderedJson::object();
+OrderedJson AdminOperation(const AdminRpc& of, bool reads, Schemas& schemas) {
+  OrderedJson operation = Begun(*of.rpc, "Admin", of.of_model);
+  const Descriptor& input = *of.method->input_type();
+  if (reads) {
+    operation["operationId"] = std::string(of.rpc->method()) + "ByGet";
+  } else {
+    const Descriptor& sent = of.sends == AdminForm::kRows ? *input.field(1)->message_type() : input;
+    operation["requestBody"]["content"] = AdminContent(of.sends, sent, schemas);
+  }
+  if (of.sends == AdminForm::kBytes) {
+    OrderedJson name = {{"name", "model"}, {"in", "query"}, {"required", true}};
+    name["schema"] = Only("type", "string");
+    operation["parameters"].push_back(std::move(name));
+  }
+  OrderedJson& good = operation["responses"]["200"];
+  good["description"] = "OK";
+  good["content"] = AdminContent(of.answers, *of.method->output_type(), schemas);
+  operation["responses"]["default"] = Reference("responses/Error");
+  return operation;
+}
+
+void DescribeRecommender(OrderedJson& paths, Schemas& schemas) {
   for (const Rpc* rpc : RoutedRpcs()) {
     const std::string verb = VerbOf(*rpc);
     const std::string path = verb.empty() ? "/v1/models/{model}" : "/v1/models/{model}:" + verb;
     paths[path] = Only(verb.empty() ? "get" : "post", Operation(*rpc, schemas));
   }
+}
+
+void DescribeAdmin(OrderedJson& paths, Schemas& schemas) {
+  for (const AdminRpc& of : AdminRpcs()) {
+    OrderedJson& path = paths[of.Path()] = OrderedJson::object();
+    path["post"] = AdminOperation(of, false, schemas);
+    if (!of.rpc->changes()) path["get"] = AdminOperation(of, true, schemas);
+  }
+}
+
+}  // namespace
+
+std::string OpenApiDocument(const std::string& version, OpenApiParts parts) {
+  Schemas schemas;
+  OrderedJson paths = OrderedJson::object();
+  if (parts.recommender) DescribeRecommender(paths, schemas);
+  if (parts.admin) DescribeAdmin(paths, schemas);
   OrderedJson components;
   components["schemas"] = schemas.Take();
   components["schemas"]["Error"] = ErrorSchema();
@@ -156,8 +225,7 @@ std::string OpenApiDocument(const std::string& version) {
   document["info"] = {
       {"title", "bandana"},
       {"version", version},
-      {"description",
-       "The methods of bandana.v1.Recommender by protobuf's JSON mapping: docs/http.md."}};
+      {"description", "The methods of bandana.v1 by protobuf's JSON mapping: docs/http.md."}};
   // With a token, or without one where callers need none.
   document["security"] = OrderedJson::array();
   document["security"].push_back(Only("bearer", OrderedJson::array()));

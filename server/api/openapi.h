@@ -5,7 +5,13 @@
 
 namespace bandana::server {
 
+// The services that a listener has.
+struct OpenApiParts {
+  bool recommender = false;
+  bool admin = false;
+};
+
 // The whole document. `version`: of the program.
-std::string OpenApiDocument(const std::string& version);
+std::string OpenApiDocument(const std::string& version, OpenApiParts parts);
 
 }  // namespace bandana::server

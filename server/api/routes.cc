@@ -55,21 +55,27 @@ std::vector<const Rpc*> RoutedRpcs() {
   return rpcs;
 }
 
+std::optional<ModelPath> ModelPathOf(std::string_view path) {
+  if (!path.starts_with(kModels)) return std::nullopt;
+  const std::string_view rest = path.substr(kModels.size());
+  const std::size_t colon = rest.find(':');
+  ModelPath parts{.model = std::string(rest.substr(0, colon)), .verb = ""};
+  if (colon != std::string_view::npos) parts.verb = std::string(rest.substr(colon + 1));
+  if (parts.model.empty() || parts.model.find('/') != std::string::npos) return std::nullopt;
+  if (parts.verb.empty() && colon != std::string_view::npos) return std::nullopt;
+  return parts;
+}
+
 std::optional<Route> FindRoute(std::string_view path) {
   const std::optional<std::string> plain = Unescaped(path);
-  if (!plain || !plain->starts_with(kModels)) return std::nullopt;
-  const std::string rest = plain->substr(kModels.size());
-  const std::size_t colon = rest.find(':');
-  Route route{.model = rest.substr(0, colon), .method = "POST"};
-  if (route.model.empty() || route.model.find('/') != std::string::npos) return std::nullopt;
-  const std::string verb = colon == std::string::npos ? "" : rest.substr(colon + 1);
-  if (verb.empty() && colon != std::string::npos) return std::nullopt;
+  if (!plain) return std::nullopt;
+  std::optional<ModelPath> parts = ModelPathOf(*plain);
+  if (!parts) return std::nullopt;
+  Route route{.model = std::move(parts->model), .method = parts->verb.empty() ? "GET" : "POST"};
   for (const Rpc* rpc : RoutedRpcs()) {
-    if (VerbOf(*rpc) == verb) route.rpc = rpc;
+    if (VerbOf(*rpc) == parts->verb) route.rpc = rpc;
   }
-  if (route.rpc == nullptr) return std::nullopt;
-  if (verb.empty()) route.method = "GET";
-  return route;
+  return route.rpc == nullptr ? std::nullopt : std::make_optional(std::move(route));
 }
 
 const Rpc* FindGrpcWebRpc(std::string_view path) {

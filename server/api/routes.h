@@ -21,6 +21,14 @@ struct Route {
 // no such path.
 std::optional<Route> FindRoute(std::string_view path);
 
+// The parts of `/v1/models/MODEL` and `/v1/models/MODEL:VERB`.
+struct ModelPath {
+  std::string model;
+  std::string verb;  // empty: none
+};
+// `path`: Unescaped. Nothing: it is no such path.
+std::optional<ModelPath> ModelPathOf(std::string_view path);
+
 // The verb of an rpc of Recommender: its name without `Get`, in lower camel case (select,
 // batchSelect, posterior). Empty for GetModel, and for rpcs that the API does not have.
 std::string VerbOf(const Rpc& rpc);

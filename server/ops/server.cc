@@ -16,12 +16,11 @@
 #include "common/base/limits.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
-#include "common/random/bit_source.h"
+#include "server/api/admin/admin_api.h"
 #include "server/api/api_server.h"
 #include "server/models/registry.h"
 #include "server/ops/config/config_summary.h"
 #include "server/ops/config/data_dir.h"
-#include "server/ops/config/generated_token.h"
 #include "server/ops/descriptors.h"
 #include "server/ops/log_setup.h"
 #include "server/ops/model_lines.h"
@@ -35,6 +34,7 @@
 #include "server/ops/observation/refusal_watch.h"
 #include "server/ops/page_server.h"
 #include "server/ops/peers.h"
+#include "server/ops/security.h"
 #include "server/service/admin/admin_listener.h"
 #include "server/service/admin/admin_service.h"
 #include "server/service/answer_keys_of_tokens.h"
@@ -56,11 +56,6 @@ constexpr absl::Duration kFinishTime = absl::Seconds(5);
 // One queue is fastest up to two cores; above, one core is left to the rest of the process.
 int QueueCount() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) - 1, 1, 64);
-}
-
-void LogReload(const absl::Status& status) {
-  if (status.ok()) return spdlog::info("tls: took the changed certificate files");
-  spdlog::error("{}; the files before stay in use", std::string(status.message()));
 }
 
 // Members are in order of construction; destruction goes the other way: first the listeners, last
@@ -177,6 +172,8 @@ class RunningServer final : public Server {
  private:
   void ShutListeners() {
     if (api_ != nullptr) api_->Shutdown(kFinishTime);
+    if (admin_listener_ != nullptr) admin_listener_->StopListening();
+    if (admin_api_ != nullptr) admin_api_->Shutdown(kFinishTime);
     if (grpc_ != nullptr) grpc_->Shutdown(kFinishTime);
     if (admin_listener_ != nullptr) admin_listener_->Shutdown(kFinishTime);
     // Last: what other servers have for the models of this one goes on until then.
@@ -259,7 +256,8 @@ class RunningServer final : public Server {
   bool TakeAccess(std::optional<AccessRules> access) {
     if (!access && gatekeeper_ == nullptr) return true;
     if (access && gatekeeper_ != nullptr) {
-      if (const absl::Status opened = OpenToken(*access); !opened.ok()) {
+      if (const absl::Status opened = OpenToken(spec_.data_dir, show_token_, *access);
+          !opened.ok()) {
         ++access_reload_failures_;
         spdlog::error("reload: access: {}; the rules before stay in use",
                       std::string(opened.message()));
@@ -357,6 +355,7 @@ class RunningServer final : public Server {
                                            .observer = &metrics_,
                                            .log = &call_lines_,
                                            .overloaded = [this] { return Overloaded(); },
+                                           .handed = &handed_calls_,
                                            .conduct =
                                                [this](const std::string& peer, Conduct conduct) {
                                                  AdminConduct(peer, conduct);
@@ -379,10 +378,7 @@ class RunningServer final : public Server {
     BANDANA_ASSIGN_OR_RETURN(grpc_, GrpcServer::Start(options, *recommender_));
     serving_ = grpc_.get();
     if (spec_.admin_listen) {
-      BANDANA_ASSIGN_OR_RETURN(admin_listener_,
-                               AdminListener::Start(ToString(*spec_.admin_listen), Credentials(),
-                                                    spec_.limits.connections, admin_->service()));
-      administering_ = admin_listener_.get();
+      BANDANA_RETURN_IF_ERROR(OpenAdmin());
     }
     BANDANA_RETURN_IF_ERROR(OpenApi());
     BANDANA_RETURN_IF_ERROR(ServePeers());
@@ -390,6 +386,25 @@ class RunningServer final : public Server {
         http_, PageServer::Start(spec_.http_listen, spec_.limits.connections,
                                  [this](std::string_view path) { return Answer(path); }));
     paging_ = http_.get();
+    return absl::OkStatus();
+  }
+
+  absl::Status OpenAdmin() {
+    BANDANA_ASSIGN_OR_RETURN(admin_listener_,
+                             AdminListener::Bind(ToString(*spec_.admin_listen), Credentials(),
+                                                 spec_.limits.connections, admin_->service()));
+    administering_ = admin_listener_.get();
+    admin_api_ = AdminApi::Start(
+        {.admin = {.door = {.channel = admin_listener_->InProcess(), .handed = &handed_calls_},
+                   .gatekeeper = gatekeeper_.get(),
+                   .listen = *spec_.admin_listen,
+                   .tls = tls_ != nullptr},
+         .tls = tls_,
+         .connections = spec_.limits.connections,
+         .conduct = [this](const std::string& peer, Conduct conduct) {
+           AdminConduct(peer, conduct);
+         }});
+    admin_listener_->Start([this](int connection) { admin_api_->Take(connection); });
     return absl::OkStatus();
   }
 
@@ -407,6 +422,9 @@ class RunningServer final : public Server {
     options.calls_in_flight_max = spec_.limits.calls_in_flight_max;
     options.observer = &metrics_;
     options.log = &call_lines_;
+    if (!spec_.admin_listen) {
+      options.admin = AdminDoor{.channel = grpc_->InProcess(), .handed = &handed_calls_};
+    }
     BANDANA_ASSIGN_OR_RETURN(api_, ApiServer::Start(options, *recommender_));
     return absl::OkStatus();
   }
@@ -444,27 +462,10 @@ class RunningServer final : public Server {
       server->Report(peer, conduct);
   }
 
-  absl::Status OpenToken(AccessRules& access) {
-    if (!access.generate_token) return absl::OkStatus();
-    BANDANA_ASSIGN_OR_RETURN(const std::string token,
-                             OpenGeneratedToken(spec_.data_dir, SystemBits(), access));
-    if (token.empty()) return absl::OkStatus();
-    show_token_(token);
-    spdlog::info("access: drew a token and showed it once; its digest is in data_dir/{}",
-                 kGeneratedTokenFile);
-    return absl::OkStatus();
-  }
-
   absl::Status OpenSecurity() {
-    if (spec_.access) BANDANA_RETURN_IF_ERROR(OpenToken(*spec_.access));
-    if (spec_.access) gatekeeper_ = std::make_unique<Gatekeeper>(*spec_.access, clock_);
-    if (!spec_.tls) return absl::OkStatus();
-    TlsOptions options;
-    options.files = spec_.tls->files;
-    options.require_client_certificate = spec_.tls->require_client_certificate;
-    options.reload_interval = spec_.tls->reload_interval;
-    options.on_reload = LogReload;
-    BANDANA_ASSIGN_OR_RETURN(tls_, TlsReloader::Open(options, clock_));
+    BANDANA_ASSIGN_OR_RETURN(Security security, Security::Open(spec_, clock_, show_token_));
+    tls_ = std::move(security.tls);
+    gatekeeper_ = std::move(security.gatekeeper);
     return absl::OkStatus();
   }
 
@@ -556,9 +557,11 @@ class RunningServer final : public Server {
   std::unique_ptr<RecommenderHandlers> recommender_;
   std::shared_ptr<TlsReloader> tls_;        // null: plaintext
   std::unique_ptr<Gatekeeper> gatekeeper_;  // null: every caller has every role
+  HandedCalls handed_calls_;                // from the HTTP listeners to admin_
   std::unique_ptr<AdminService> admin_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<AdminListener> admin_listener_;  // null: Admin is on grpc_
+  std::unique_ptr<AdminApi> admin_api_;            // of admin_listener_
   std::unique_ptr<ApiServer> api_;                 // null: no HTTP API
   std::unique_ptr<PageServer> http_;
   std::future<void> recovery_;  // of Tick's thread

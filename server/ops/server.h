@@ -13,15 +13,13 @@
 #include "common/base/clock.h"
 #include "server/models/registry.h"
 #include "server/ops/config/server_spec.h"
+#include "server/ops/security.h"
 
 namespace bandana::server {
 
 // Threads: all methods are safe.
 class Server {
  public:
-  // Shows a token that the server has drawn (access.generate_token) to the operator.
-  using ShowToken = std::function<void(std::string_view token)>;
-
   // Locks data_dir, recovers every model, listens. Calls `show_token` before it listens, or in
   // Reload, each time it draws a token. Errors: whatever keeps it from serving, named.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerSpec spec, const Clock& clock,

@@ -11,6 +11,11 @@ bandana_test(NAME api_http_test SRCS integration/api_http_test.cc LABELS integra
   DEPS bandana::server_api bandana::json bandana::proto bandana::test_server bandana::test_support)
 bandana_test(NAME personalizer_api_test SRCS integration/personalizer_api_test.cc LABELS integration
   DEPS bandana::server_api bandana::json bandana::proto bandana::test_server bandana::test_support)
+bandana_test(NAME first_bytes_test SRCS unit/first_bytes_test.cc
+  DEPS bandana::server_connections bandana::test_certificates bandana::test_support OpenSSL::SSL)
+bandana_test(NAME admin_rows_test SRCS unit/admin_rows_test.cc DEPS bandana::server_api bandana::proto bandana::test_support)
+bandana_test(NAME admin_http_test SRCS integration/admin_http_test.cc LABELS integration TIMEOUT 300
+  DEPS bandana::json bandana::proto bandana::test_server bandana::test_support)
 bandana_test(NAME api_process_test SRCS integration/api_process_test.cc LABELS integration TIMEOUT 300
   DEPS bandana::json bandana::proto bandana::test_certificates bandana::test_server bandana::test_support bandana::test_tokens OpenSSL::SSL
        gRPC::grpc++ OpenSSL::SSL)

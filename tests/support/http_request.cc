@@ -5,7 +5,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdlib>
+#include <optional>
+#include <string_view>
 
 namespace bandana::testing {
 
@@ -50,6 +53,27 @@ std::string Exchange(const std::string& address, const std::string& bytes) {
   return answer;
 }
 
+namespace {
+
+// Chunks as one (RFC 9112, 7.1). Nothing: they end before the last one.
+std::optional<std::string> Joined(std::string_view chunks) {
+  std::string whole;
+  for (;;) {
+    const std::size_t end = chunks.find("\r\n");
+    std::size_t size = 0;
+    if (end == std::string_view::npos ||
+        std::from_chars(chunks.data(), chunks.data() + end, size, 16).ec != std::errc() ||
+        chunks.size() < end + 2 + size + 2) {
+      return std::nullopt;
+    }
+    if (size == 0) return whole;
+    whole += chunks.substr(end + 2, size);
+    chunks.remove_prefix(end + 2 + size + 2);
+  }
+}
+
+}  // namespace
+
 HttpResult Send(const std::string& address, const HttpSent& sent) {
   HttpResult result;
   std::string request = sent.method + " " + sent.path +
@@ -65,6 +89,11 @@ HttpResult Send(const std::string& address, const HttpSent& sent) {
   result.status = std::atoi(answer.c_str() + 9);
   result.head = answer.substr(0, end);
   result.body = answer.substr(end + 4);
+  if (HeaderOf(result, "Transfer-Encoding") == "chunked") {
+    const std::optional<std::string> whole = Joined(result.body);
+    if (!whole) return {};
+    result.body = *whole;
+  }
   return result;
 }
 

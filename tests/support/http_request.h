@@ -19,7 +19,7 @@ struct HttpSent {
   std::string body = {};
   std::string host = {};  // "": the address
 };
-// One request and its answer, over a connection of its own.
+// One request and its answer, over a connection of its own. A chunked body that is cut: no answer.
 HttpResult Send(const std::string& address, const HttpSent& sent);
 // A header's value in an answer's head; empty: it is not there.
 std::string HeaderOf(const HttpResult& result, const std::string& name);

@@ -151,7 +151,7 @@ TEST(Origins, AreWrittenAsBrowsersDo) {
 
 // Every reference leads somewhere, every rpc has its path, every message its fields.
 TEST(OpenApi, DescribesEveryRpc) {
-  const auto document = nlohmann::json::parse(OpenApiDocument("1.2.3"));
+  const auto document = nlohmann::json::parse(OpenApiDocument("1.2.3", {.recommender = true}));
   EXPECT_EQ(document["openapi"], "3.0.3");
   EXPECT_EQ(document["info"]["version"], "1.2.3");
   const std::function<void(const nlohmann::json&)> check = [&](const nlohmann::json& node) {

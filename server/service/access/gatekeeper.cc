@@ -130,49 +130,56 @@ std::shared_ptr<NewUserQuota> Gatekeeper::RuleSet::QuotaOf(const Principal& prin
 }
 
 Admittance Gatekeeper::Admit(const grpc::ServerContextBase& context, const RpcRule* rule) {
-  std::shared_ptr<const RuleSet> set = current_.load();
+  const std::shared_ptr<const RuleSet> set = current_.load();
   Credentials credentials;
   const auto [first, last] = context.client_metadata().equal_range("authorization");
   for (auto it = first; it != last; ++it) credentials.authorization.push_back(ViewOf(it->second));
   if (set->by_certificate && credentials.authorization.empty())
     AppendSubjects(context, credentials);
-  return Admit(std::move(set), credentials, rule);
+  return Admit(set, credentials, rule);
 }
 
 Admittance Gatekeeper::Admit(const Credentials& credentials, const RpcRule* rule) {
   return Admit(current_.load(), credentials, rule);
 }
 
-Admittance Gatekeeper::Admit(std::shared_ptr<const RuleSet> set, const Credentials& credentials,
-                             const RpcRule* rule) {
+absl::Status Gatekeeper::Knows(const Credentials& credentials, const RpcRule& rule) {
+  return Recognize(current_.load(), credentials, &rule).status;
+}
+
+Gatekeeper::Known Gatekeeper::Recognize(const std::shared_ptr<const RuleSet>& set,
+                                        const Credentials& credentials, const RpcRule* rule) {
   const AccessRules& rules = set->rules;
-  Admittance admittance;
   absl::StatusOr<Caller> caller = Identify(rules, credentials);
-  CallRates* rate = nullptr;
+  Known known;
   if (caller.ok()) {
     const std::size_t bucket = caller->principal == nullptr
                                    ? rules.principals.size()
                                    : caller->principal - rules.principals.data();
     if (caller->principal != nullptr) caller->new_users = set->quotas[bucket].get();
     caller->owner = set;
-    rate = set->rates[bucket].get();
+    known.rate = set->rates[bucket].get();
+    known.caller = *caller;
   } else if (auto signed_by = CallerOfJwt(set->issuers, credentials); signed_by) {
-    if (!signed_by->ok()) {
-      admittance.status = signed_by->status();
-      return admittance;
-    }
-    const std::shared_ptr<const JwtCaller>& known = **signed_by;
-    caller = Caller{
-        .principal = &known->principal, .owner = known, .new_users = known->usage->new_users.get()};
-    rate = &known->usage->rate;
+    if (!signed_by->ok()) return {.status = signed_by->status()};
+    const std::shared_ptr<const JwtCaller>& subject = **signed_by;
+    known.caller = {.principal = &subject->principal,
+                    .owner = subject,
+                    .new_users = subject->usage->new_users.get()};
+    known.rate = &subject->usage->rate;
   } else {
-    admittance.status = caller.status();
-    return admittance;
+    return {.status = caller.status()};
   }
-  admittance.caller = *caller;
-  admittance.status = AuthorizeRpc(rules, *caller, rule);
+  known.status = AuthorizeRpc(rules, known.caller, rule);
+  return known;
+}
+
+Admittance Gatekeeper::Admit(const std::shared_ptr<const RuleSet>& set,
+                             const Credentials& credentials, const RpcRule* rule) {
+  Known known = Recognize(set, credentials, rule);
+  Admittance admittance{.status = std::move(known.status), .caller = std::move(known.caller)};
   if (!admittance.status.ok()) return admittance;
-  admittance.retry_after = rate->Take(*rule, clock_.Steady());
+  admittance.retry_after = known.rate->Take(*rule, clock_.Steady());
   if (admittance.retry_after > absl::ZeroDuration()) {
     admittance.status = absl::ResourceExhaustedError("the caller's rate of calls is used up");
   }

@@ -46,6 +46,9 @@ class Gatekeeper {
   Admittance Admit(const grpc::ServerContextBase& context, const RpcRule* rule);
   Admittance Admit(const Credentials& credentials, const RpcRule* rule);
 
+  // Whether Admit would let such a caller in, were its rate endless. It costs nothing of a rate.
+  absl::Status Knows(const Credentials& credentials, const RpcRule& rule);
+
   // Reads the key files of issuers that have changed. Returns a line per file that was taken, and
   // per key that was left out of it, and the errors of those that were not: their former keys stay
   // in use. One thread at a time.
@@ -76,7 +79,15 @@ class Gatekeeper {
   // `before` may be null.
   std::shared_ptr<const RuleSet> MakeRuleSet(AccessRules rules, const RuleSet* before) const;
 
-  Admittance Admit(std::shared_ptr<const RuleSet> set, const Credentials& credentials,
+  // A caller, its rate, and whether it has a role that the rpc demands.
+  struct Known {
+    absl::Status status;
+    Caller caller;
+    CallRates* rate = nullptr;  // of the caller, which owns it
+  };
+  static Known Recognize(const std::shared_ptr<const RuleSet>& set, const Credentials& credentials,
+                         const RpcRule* rule);
+  Admittance Admit(const std::shared_ptr<const RuleSet>& set, const Credentials& credentials,
                    const RpcRule* rule);
 
   const Clock& clock_;

@@ -15,7 +15,7 @@ namespace bandana::server {
 AdminListener::AdminListener(std::shared_ptr<grpc::ServerCredentials> credentials)
     : credentials_(std::move(credentials)) {}
 
-absl::StatusOr<std::unique_ptr<AdminListener>> AdminListener::Start(
+absl::StatusOr<std::unique_ptr<AdminListener>> AdminListener::Bind(
     const std::string& listen, std::shared_ptr<grpc::ServerCredentials> credentials,
     const ConnectionLimits& connections, grpc::Service* service) {
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -36,12 +36,20 @@ absl::StatusOr<std::unique_ptr<AdminListener>> AdminListener::Start(
     while (looks.Next(queue, &tag, &ok)) {
     }
   });
-  admin->listener_.Start(nullptr);  // its calls are answered one by one, by threads of their own
   return admin;
+}
+
+void AdminListener::Start(Listener::TakeHttp1 http1) {
+  // Its calls are answered one by one, by threads of their own: none holds the others up.
+  listener_.Start(nullptr, std::move(http1));
 }
 
 AdminListener::~AdminListener() {
   if (server_ != nullptr) Shutdown(absl::ZeroDuration());
+}
+
+std::shared_ptr<grpc::Channel> AdminListener::InProcess() {
+  return server_->InProcessChannel(InProcessLimits(kAdminMessageBytesMax));
 }
 
 void AdminListener::Shutdown(absl::Duration patience) {

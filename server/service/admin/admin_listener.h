@@ -1,4 +1,4 @@
-// A gRPC listener for Admin alone.
+// A listener for Admin alone: gRPC, and HTTP/1.1 that it hands on.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@
 #include "server/service/transport/listener.h"
 
 namespace grpc {
+class Channel;
 class Server;
 class ServerCompletionQueue;
 class ServerCredentials;
@@ -24,9 +25,11 @@ class AdminListener {
  public:
   // Binds and serves `service` and reflection. Null credentials: plaintext. `service` must outlive
   // the listener. Errors: UNAVAILABLE the address cannot be bound.
-  static absl::StatusOr<std::unique_ptr<AdminListener>> Start(
+  static absl::StatusOr<std::unique_ptr<AdminListener>> Bind(
       const std::string& listen, std::shared_ptr<grpc::ServerCredentials> credentials,
       const ConnectionLimits& connections, grpc::Service* service);
+  // Takes connections. Call once. `http1` as in Listener::Start.
+  void Start(Listener::TakeHttp1 http1);
   // As Shutdown without patience.
   ~AdminListener();
 
@@ -37,6 +40,10 @@ class AdminListener {
     listener_.Report(grpc_peer, conduct);
   }
   ConnectionStats connections() const { return listener_.stats(); }
+  // As GrpcServer::InProcess.
+  std::shared_ptr<grpc::Channel> InProcess();
+  // Takes no new connections.
+  void StopListening() { listener_.Stop(); }
   // Takes no new calls, and cancels after `patience` those that are open.
   void Shutdown(absl::Duration patience);
 

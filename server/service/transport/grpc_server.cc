@@ -113,6 +113,9 @@ class GrpcServerImpl final : public GrpcServer {
   void Report(const std::string& grpc_peer, Conduct conduct) override {
     listener_.Report(grpc_peer, conduct);
   }
+  std::shared_ptr<grpc::Channel> InProcess() override {
+    return server_->InProcessChannel(InProcessLimits(options_.receive_bytes_max));
+  }
   void HealthChanged() override { watches_->Refresh(); }
   void SetDraining() override {
     draining_.store(true);

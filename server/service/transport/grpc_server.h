@@ -17,6 +17,7 @@
 #include "server/service/transport/handlers.h"
 
 namespace grpc {
+class Channel;
 class ServerCredentials;
 class Service;
 }  // namespace grpc
@@ -93,6 +94,8 @@ class GrpcServer {
   virtual std::optional<ConnectionStats> connections() const = 0;
   // Takes note of a call of a synchronous service: see Acceptor::Report.
   virtual void Report(const std::string& grpc_peer, Conduct conduct) = 0;
+  // A channel of this process to the services, without a socket. It must end before the server.
+  virtual std::shared_ptr<grpc::Channel> InProcess() = 0;
   // Compares open health watches with the handlers' answers now.
   virtual void HealthChanged() = 0;
   // Health says NOT_SERVING from now on; calls are still answered, so that load balancers can turn

@@ -3,6 +3,7 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
+#include <grpcpp/support/channel_arguments.h>
 
 #include <utility>
 
@@ -52,6 +53,13 @@ void SetListenerLimits(grpc::ServerBuilder& builder, const ConnectionLimits& lim
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
 }
 
+grpc::ChannelArguments InProcessLimits(int message_bytes_max) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);  // answers are as large as they are
+  arguments.SetMaxSendMessageSize(message_bytes_max);
+  return arguments;
+}
+
 Listener::Listener() = default;
 Listener::~Listener() { Stop(); }
 
@@ -69,26 +77,37 @@ absl::Status Listener::Open(const std::string& listen,
     mine.handshakes = credentials != nullptr;
     BANDANA_ASSIGN_OR_RETURN(acceptor_, Acceptor::Bind(listen, mine));
   }
+  tls_ = credentials != nullptr;
   address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", acceptor_->port());
   grpc_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, known);
   return absl::OkStatus();
 }
 
-void Listener::Start(std::function<bool()> held) {
+void Listener::TakeGrpc(int listener, int connection) {
+  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+  parameters.listener_fd = listener;
+  parameters.fd = connection;
+  grpc_->HandleNewConnection(&parameters);
+}
+
+void Listener::Start(std::function<bool()> held, TakeHttp1 http1) {
   if (acceptor_ == nullptr) return;
-  acceptor_->Start(
-      [this](int listener, int connection) {
-        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
-        parameters.listener_fd = listener;
-        parameters.fd = connection;
-        grpc_->HandleNewConnection(&parameters);
-      },
-      std::move(held));
+  ProtocolSplit::Take take = [this](int listener, int connection) {
+    TakeGrpc(listener, connection);
+  };
+  if (http1 != nullptr) {
+    split_ = ProtocolSplit::Start(
+        tls_, [http1 = std::move(http1)](int, int connection) { http1(connection); },
+        std::move(take));
+    take = [this](int listener, int connection) { split_->Give(listener, connection); };
+  }
+  acceptor_->Start(std::move(take), std::move(held));
 }
 
 void Listener::Stop() {
   if (acceptor_ != nullptr) acceptor_->Stop();
+  if (split_ != nullptr) split_->Stop();
 }
 
 void Listener::Report(const std::string& grpc_peer, Conduct conduct) {

@@ -11,8 +11,10 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "server/service/connections/acceptor.h"
+#include "server/service/connections/protocol_split.h"
 
 namespace grpc {
+class ChannelArguments;
 class ServerBuilder;
 class ServerCredentials;
 namespace experimental {
@@ -33,6 +35,9 @@ gpr_timespec After(absl::Duration patience);
 void SetListenerLimits(grpc::ServerBuilder& builder, const ConnectionLimits& limits,
                        int receive_bytes_max);
 
+// For a channel to a server of this process: messages as large as the server sends and takes.
+grpc::ChannelArguments InProcessLimits(int message_bytes_max);
+
 // An address that a gRPC server listens on. host:port goes through an Acceptor; unix:PATH is
 // gRPC's own, without limits: who may open it is the file system's to say.
 // Threads: Open first; then all methods are safe.
@@ -47,8 +52,10 @@ class Listener {
   absl::Status Open(const std::string& listen,
                     const std::shared_ptr<grpc::ServerCredentials>& credentials,
                     const ConnectionLimits& limits, grpc::ServerBuilder& builder);
-  // After the server was built: takes connections. `held` as in Acceptor::Start.
-  void Start(std::function<bool()> held);
+  // After the server was built: takes connections. `held` as in Acceptor::Start. `http1`: owns the
+  // connections that speak HTTP/1.1; null: gRPC refuses them.
+  using TakeHttp1 = std::function<void(int connection)>;
+  void Start(std::function<bool()> held, TakeHttp1 http1 = nullptr);
   // Before the server shuts down: takes no more.
   void Stop();
 
@@ -59,9 +66,13 @@ class Listener {
   ConnectionStats stats() const;
 
  private:
+  void TakeGrpc(int listener, int connection);
+
   std::string address_;
+  bool tls_ = false;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc_;
-  std::shared_ptr<Acceptor> acceptor_;  // null: unix. Stopped first: it calls grpc_
+  std::unique_ptr<ProtocolSplit> split_;  // null: all connections are gRPC's
+  std::shared_ptr<Acceptor> acceptor_;    // null: unix. Stopped first: it calls the others
 };
 
 }  // namespace bandana::server

@@ -3,11 +3,22 @@
 #include <grpcpp/server_context.h>
 
 namespace bandana::server {
+namespace {
+
+std::shared_ptr<const HandedCaller> HandedBy(const HandedCalls* calls,
+                                             const grpc::ServerContext& context) {
+  if (calls == nullptr) return nullptr;
+  const auto found = context.client_metadata().find(kHandedCallKey);
+  if (found == context.client_metadata().end()) return nullptr;
+  return calls->Find({found->second.data(), found->second.size()});
+}
+
+}  // namespace
 
 SyncCall::SyncCall(CallDesk& desk, grpc::ServerContext& context, const Rpc& rpc)
-    : context_(context) {
+    : context_(context), handed_(HandedBy(desk.options.handed, context)) {
   taken_.TakeIn(desk, rpc, "", *this);
-  status_ = taken_.Admit(context);
+  status_ = handed_ == nullptr ? taken_.Admit(context) : taken_.Admit(handed_->credentials());
   if (taken_.retry_after() > absl::ZeroDuration()) {
     context.AddTrailingMetadata(kPushbackKey, PushbackText(taken_.retry_after()));
   }
@@ -20,7 +31,9 @@ SyncCall::~SyncCall() {
   }
 }
 
-std::string SyncCall::Peer() const { return context_.peer(); }
-std::string SyncCall::TraceId() const { return TraceIdOf(context_); }
+std::string SyncCall::Peer() const { return handed_ == nullptr ? context_.peer() : handed_->peer; }
+std::string SyncCall::TraceId() const {
+  return handed_ == nullptr ? TraceIdOf(context_) : handed_->trace_id;
+}
 
 }  // namespace bandana::server

@@ -1,11 +1,13 @@
 // A call of a synchronous service, whose thread answers it before it returns.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "server/service/transport/error_text.h"
+#include "server/service/transport/handed_calls.h"
 #include "server/service/transport/taken_call.h"
 
 namespace grpc {
@@ -35,6 +37,7 @@ class SyncCall final : public CallOrigin {
 
  private:
   grpc::ServerContext& context_;
+  const std::shared_ptr<const HandedCaller> handed_;  // null: it came by this listener
   TakenCall taken_;
   absl::Status status_;
 };

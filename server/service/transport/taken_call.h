@@ -22,6 +22,7 @@
 #include "server/service/transport/call_log.h"
 #include "server/service/transport/call_observer.h"
 #include "server/service/transport/exchange.h"
+#include "server/service/transport/handed_calls.h"
 #include "server/service/transport/handlers.h"
 #include "server/service/transport/retry_pause.h"
 #include "server/service/transport/rpcs.h"
@@ -86,6 +87,8 @@ struct CallDeskOptions {
   absl::Duration full_pause = kOverloadPause;
   // Whether calls that come first leave no room for those of this desk. Null: never.
   std::function<bool()> overloaded = nullptr;
+  // The callers of calls that other listeners hand to a synchronous service. Null: there are none.
+  const HandedCalls* handed = nullptr;
   UnrecordedQuery keeps_unrecorded = nullptr;  // asked of rpcs that may be unrecorded
   // Told of each call (Acceptor::Report).
   ConductSink conduct = [](const std::string&, Conduct) {};
