@@ -19,7 +19,6 @@
 namespace bandana::testing {
 namespace {
 
-constexpr int kDecisions = 2000;
 constexpr double kEpsilons[] = {0, 5, 2, 1};
 
 int NumberOr(const char* variable, int otherwise) {
@@ -27,6 +26,7 @@ int NumberOr(const char* variable, int otherwise) {
   return number == nullptr ? otherwise : std::atoi(number);
 }
 int Seeds() { return NumberOr("BANDANA_JUDGING_SEEDS", 40); }
+const int kDecisions = NumberOr("BANDANA_JUDGING_DECISIONS", 2000);
 int FirstSeed() { return NumberOr("BANDANA_JUDGING_FIRST", 1); }
 bool Whole() { return Seeds() >= 2000; }
 
@@ -143,7 +143,9 @@ TEST(JudgingWorlds, AnytimeIntervalsAreNotMuchWider) {
   for (auto& [key, cell] : Cells()) {
     double& largest = key.target == kTargetLogging ? logging : others;
     largest = std::max(largest, cell.ratio());
-    EXPECT_LE(cell.ratio(), key.target == kTargetLogging ? 1.9 : 2.6) << NameOf(key);
+    const bool many = kDecisions >= 10'000;
+    EXPECT_LE(cell.ratio(), key.target == kTargetLogging ? (many ? 1.75 : 1.9) : (many ? 2.2 : 2.6))
+        << NameOf(key);
   }
   std::printf("median width over the ideal: logging %.2f, others %.2f at most\n", logging, others);
 }
@@ -175,6 +177,40 @@ TEST(JudgingWorlds, LargeSampleIntervalsCoverWhereTheyAreShown) {
       "shown in %llu; were all shown: %.4f in the worst cell\n",
       static_cast<unsigned long long>(shown), all, worst, static_cast<unsigned long long>(hidden),
       worst_normal);
+}
+
+// Where a few terms make the estimate, they are often not in the sample, and no resampling of what
+// is there brings them. That these intervals cover 95 % is rejected with 1e-6, and at the 84 % that
+// they cover with power 0.99.
+TEST(JudgingWorlds, ABootstrapIsNoWayOut) {
+  constexpr int kResamples = 200;
+  const int seeds = std::max(Seeds(), 300);
+  struct Hidden {
+    std::uint64_t worlds = 0, normal = 0, bootstrap = 0;
+  };
+  std::map<WorldTarget, Hidden> cells;
+  for (int seed = FirstSeed(); seed < FirstSeed() + seeds; ++seed) {
+    const auto outcomes =
+        RunWorld({.law = WorldLaw::kUniformMix, .seed = static_cast<std::uint64_t>(seed)},
+                 kDecisions, JudgingMutant::kNone, kResamples);
+    for (const WorldTarget target : {kTargetOneArm, kTargetBest}) {
+      const WorldOutcome& outcome = outcomes[target];
+      if (outcome.large_shown) continue;
+      Hidden& cell = cells[target];
+      ++cell.worlds;
+      cell.normal += outcome.normal_inside;
+      cell.bootstrap += outcome.bootstrap_inside;
+    }
+  }
+  for (const auto& [target, cell] : cells) {
+    EXPECT_LT(BinomialLowerTail(cell.bootstrap, cell.worlds, 0.95), 1e-6) << NameOf(target);
+    EXPECT_LT(BinomialLowerTail(cell.normal, cell.worlds, 0.95), 1e-6) << NameOf(target);
+    const auto worlds = static_cast<double>(cell.worlds);
+    std::printf(
+        "uniform_mix, %s: not shown in %.0f of %d, covered by normal %.3f, bootstrap %.3f\n",
+        NameOf(target), worlds, seeds, static_cast<double>(cell.normal) / worlds,
+        static_cast<double>(cell.bootstrap) / worlds);
+  }
 }
 
 TEST(JudgingWorlds, IntervalsWidenAsReleaseSays) {

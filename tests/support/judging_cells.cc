@@ -1,11 +1,13 @@
 #include "tests/support/judging_cells.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "common/judging/judge.h"
 #include "common/judging/row.h"
 #include "common/judging/simple_policies.h"
+#include "tests/support/test_rng.h"
 
 namespace bandana::testing {
 namespace {
@@ -102,6 +104,34 @@ class LogMutant {
   int reactions_ = 0;
 };
 
+// The terms of DR, one per decision, from the means that a judge has after each.
+class Terms {
+ public:
+  void Add(double mean_so_far) {
+    const auto n = static_cast<double>(terms_.size() + 1);
+    terms_.push_back(mean_ + n * (mean_so_far - mean_));
+    mean_ = mean_so_far;
+  }
+  // Whether the percentile interval of resampled means has the value.
+  bool BootstrapHas(double value, int resamples, TestRng& rng) const {
+    std::vector<double> means;
+    for (int b = 0; b < resamples; ++b) {
+      double sum = 0;
+      for (std::size_t i = 0; i < terms_.size(); ++i) {
+        sum += terms_[static_cast<std::size_t>(rng.Index(static_cast<int>(terms_.size())))];
+      }
+      means.push_back(sum / static_cast<double>(terms_.size()));
+    }
+    std::sort(means.begin(), means.end());
+    const auto cut = static_cast<std::size_t>(kAlpha / 2 * resamples);
+    return means[cut] <= value && value <= means[means.size() - 1 - cut];
+  }
+
+ private:
+  std::vector<double> terms_;
+  double mean_ = 0;
+};
+
 void Mutate(JudgingMutant mutant, LoggedDecision& decision) {
   for (LoggedSlot& slot : decision.slots) {
     if (mutant == JudgingMutant::kIgnoreLaw && slot.released) {
@@ -121,8 +151,8 @@ const char* NameOf(WorldTarget target) {
   return kNames[target];
 }
 
-std::vector<WorldOutcome> RunWorld(const WorldOptions& options, int decisions,
-                                   JudgingMutant mutant) {
+std::vector<WorldOutcome> RunWorld(const WorldOptions& options, int decisions, JudgingMutant mutant,
+                                   int resamples) {
   JudgingWorld world(options);
   JudgeOptions judge_options;
   const bool released = options.epsilon > 0 && mutant != JudgingMutant::kIgnoreLaw;
@@ -140,6 +170,8 @@ std::vector<WorldOutcome> RunWorld(const WorldOptions& options, int decisions,
   std::vector<Truth> truths(kWorldTargets);
   const std::uint64_t design = DesignDecisions(judge_options.used);
   LogMutant log(mutant);
+  std::vector<Terms> terms(resamples > 0 ? kWorldTargets : 0);
+  TestRng rng(options.seed);
   LoggedDecision decision;
   std::vector<double> law;
   for (int t = 0; t < decisions; ++t) {
@@ -147,6 +179,9 @@ std::vector<WorldOutcome> RunWorld(const WorldOptions& options, int decisions,
     const LoggedSlot logged = decision.slots[0];
     Mutate(mutant, decision);
     if (log.Write(decision)) judge.Add(decision);
+    for (std::size_t target = 0; target < terms.size(); ++target) {
+      terms[target].Add(judge.judgement(target).all.dr().mean());
+    }
     const bool tail = static_cast<std::uint64_t>(t) >= design;
     for (int target = 0; target < kWorldTargets; ++target) {
       TargetLaw(static_cast<WorldTarget>(target), world, logged, law);
@@ -178,6 +213,7 @@ std::vector<WorldOutcome> RunWorld(const WorldOptions& options, int decisions,
     outcome.true_term_variance = (truth.dr_variance + truth.squared_value) / n - value * value;
     const double half = kNormalQuantile * deviation / std::sqrt(n);
     outcome.normal_inside = std::abs(outcome.dr_error) <= half;
+    outcome.bootstrap_inside = !terms.empty() && terms[target].BootstrapHas(value, resamples, rng);
     outcome.ips_variance = truth.ips_variance / (n * n);
     outcome.dr_variance = truth.dr_variance / (n * n);
     const JudgementRow anytime = row(Estimator::kDr, IntervalKind::kAnytime);

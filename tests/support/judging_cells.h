@@ -29,10 +29,11 @@ struct WorldOutcome {
   double dr_error = 0;
   bool large_shown = false;
   bool large_inside = false;
-  bool normal_inside = false;  // the large-sample interval, were it always shown
-  double width = 0;            // of the anytime interval at the end
-  double ideal = 0;            // of the interval that knows the true variance
-  double ips_variance = 0;     // of the estimate, by the true moments given the past
+  bool normal_inside = false;     // the large-sample interval, were it always shown
+  bool bootstrap_inside = false;  // a percentile bootstrap over decisions, where one was asked for
+  double width = 0;               // of the anytime interval at the end
+  double ideal = 0;               // of the interval that knows the true variance
+  double ips_variance = 0;        // of the estimate, by the true moments given the past
   double dr_variance = 0;
   double term_variance = 0;       // of the terms of DR, as an interval sees it
   double true_term_variance = 0;  // the same by the laws of arms, rewards and release
@@ -50,8 +51,8 @@ struct ListOutcome {
 };
 std::vector<ListOutcome> RunLists(const WorldOptions& options, int decisions);
 
-// One world of `decisions`, all targets.
+// One world of `decisions`, all targets. `resamples`: of the bootstrap; 0: none.
 std::vector<WorldOutcome> RunWorld(const WorldOptions& options, int decisions,
-                                   JudgingMutant mutant = JudgingMutant::kNone);
+                                   JudgingMutant mutant = JudgingMutant::kNone, int resamples = 0);
 
 }  // namespace bandana::testing
