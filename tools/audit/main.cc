@@ -3,15 +3,13 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
@@ -22,6 +20,7 @@
 #include "tools/audit/report.h"
 #include "tools/audit/runner.h"
 #include "tools/audit/transcript/command.h"
+#include "tools/base/command_line.h"
 
 ABSL_FLAG(bool, all, false, "list: published mechanisms and mutants, too");
 ABSL_FLAG(double, epsilon, 1, "the claim under attack");
@@ -66,20 +65,6 @@ schedules of every combination ran and the reaction or round that differs never 
 report audits everything, mutants with as many trials as it takes (at most 1e7), and writes audit.md and audit.svg;
 it exits with 1 when a proven mechanism exceeds its claim or a mutant is not caught.
 )";
-
-void ExitOnHelpOrVersion(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (argument == "--help" || argument == "-help") {
-      std::fputs(kUsage, stdout);
-      std::exit(0);
-    }
-    if (argument == "--version" || argument == "-version") {
-      std::printf("bandana-audit %s\n", kVersion);
-      std::exit(0);
-    }
-  }
-}
 
 absl::StatusOr<AuditOptions> OptionsFromFlags() {
   const double trials = absl::GetFlag(FLAGS_trials);
@@ -217,9 +202,9 @@ absl::StatusOr<int> Dispatch(const std::vector<char*>& words) {
 }
 
 int Main(int argc, char** argv) {
-  ExitOnHelpOrVersion(argc, argv);
-  absl::SetProgramUsageMessage(kUsage);
-  const absl::StatusOr<int> code = Dispatch(absl::ParseCommandLine(argc, argv));
+  const absl::StatusOr<int> code =
+      Dispatch(ParseWordsOrExit(std::vector<char*>(argv, argv + argc), kUsage, "tools/audit/",
+                                absl::StrCat("bandana-audit ", kVersion)));
   if (code.ok()) return *code;
   std::fprintf(stderr, "bandana-audit: %s\n", code.status().ToString().c_str());
   return kExitFailure;

@@ -59,8 +59,8 @@ std::vector<std::string> TakeRepeatedFlag(std::vector<char*>& arguments, std::st
   return values;
 }
 
-void ParseCommandLineOrExit(std::vector<char*> arguments, std::string_view usage,
-                            std::string_view source, std::string_view version) {
+std::vector<char*> ParseWordsOrExit(std::vector<char*> arguments, std::string_view usage,
+                                    std::string_view source, std::string_view version) {
   for (std::size_t i = 1; i < arguments.size() && std::string_view(arguments[i]) != "--"; ++i) {
     const std::string_view text = FlagText(arguments[i]);
     if (text == "help" || text == "h") {
@@ -72,8 +72,13 @@ void ParseCommandLineOrExit(std::vector<char*> arguments, std::string_view usage
       std::exit(0);
     }
   }
+  return absl::ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());
+}
+
+void ParseCommandLineOrExit(std::vector<char*> arguments, std::string_view usage,
+                            std::string_view source, std::string_view version) {
   const std::vector<char*> positional =
-      absl::ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());
+      ParseWordsOrExit(std::move(arguments), usage, source, version);
   if (positional.size() > 1) {
     std::cerr << "unexpected argument `" << positional[1] << "`; see --help\n";
     std::exit(2);

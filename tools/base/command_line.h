@@ -13,9 +13,13 @@ namespace bandana {
 // complain about.
 std::vector<std::string> TakeRepeatedFlag(std::vector<char*>& arguments, std::string_view name);
 
-// Parses the arguments by absl. On --help prints `usage` and every flag defined in a file whose
-// path contains `source` (name, help, default), on --version `version`, and exits with 0. Exits
-// with 2 on unknown flags, bad values and positional arguments.
+// Parses the arguments by absl and returns the program's name and the words that are no flags. On
+// --help prints `usage` and every flag defined in a file whose path contains `source` (name, help,
+// default), on --version `version`, and exits with 0. Exits with 1 on unknown flags and bad values.
+std::vector<char*> ParseWordsOrExit(std::vector<char*> arguments, std::string_view usage,
+                                    std::string_view source, std::string_view version);
+
+// As ParseWordsOrExit, for programs that take flags alone: exits with 2 on a word that is none.
 void ParseCommandLineOrExit(std::vector<char*> arguments, std::string_view usage,
                             std::string_view source, std::string_view version);
 

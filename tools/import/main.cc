@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
-#include "absl/flags/usage_config.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/file.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
+#include "tools/base/command_line.h"
 #include "tools/environments/cluster_graph.h"
 #include "tools/import/graph_import.h"
 #include "tools/import/hetrec_files.h"
@@ -55,6 +53,22 @@ ABSL_FLAG(bool, progress, false, "Show progress even when stderr is not a termin
 
 namespace bandana {
 namespace {
+
+constexpr char kUsage[] =
+    R"(Imports a public data set, a graph of friends, or a log of another program.
+
+  bandana-import hetrec --in DIR --out DIR [--nodes clusters|users] [--dimension 25]
+                        [--clusters 100] [--levels 8] [--seed 0]
+  bandana-import graph --edges FILE --out DIR [--dimension 25] [--levels 8] [--seed 0]
+  bandana-import obp|dsjson --in FILE --out DIR [--law logged|chosen|uniform]
+  bandana-import csv --in FILE --out DIR --columns arm=A,reward=R,propensity=P[,...]
+
+DIR of --in holds HetRec 2011 Last.FM: user_artists.dat, user_taggedartists.dat,
+user_friends.dat and tags.dat, plain or .xz. Writes arms.tsv, users.tsv, events.tsv,
+items.tsv, graph.mtx, influence.mtx, identity.mtx and server.textproto (docs/import.md).
+FILE of --edges has two user ids per line, as SNAP's edge lists do. Writes users.tsv and
+server.textproto. Logs become log.jsonl, arms.tsv and server.textproto.
+)";
 
 struct OutputFile {
   std::string_view name;
@@ -201,26 +215,10 @@ absl::Status Run(const std::vector<char*>& arguments) {
 }  // namespace bandana
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage(
-      "imports a public data set, a graph of friends, or a log of another program.\n\n"
-      "  bandana-import hetrec --in DIR --out DIR [--nodes clusters|users] [--dimension 25]\n"
-      "                        [--clusters 100] [--levels 8] [--seed 0]\n"
-      "  bandana-import graph --edges FILE --out DIR [--dimension 25] [--levels 8] [--seed 0]\n"
-      "  bandana-import obp|dsjson --in FILE --out DIR [--law logged|chosen|uniform]\n"
-      "  bandana-import csv --in FILE --out DIR --columns arm=A,reward=R,propensity=P[,...]\n\n"
-      "DIR of --in holds HetRec 2011 Last.FM: user_artists.dat, user_taggedartists.dat,\n"
-      "user_friends.dat and tags.dat, plain or .xz. Writes arms.tsv, users.tsv, events.tsv,\n"
-      "items.tsv, graph.mtx, influence.mtx, identity.mtx and server.textproto (docs/import.md).\n"
-      "FILE of --edges has two user ids per line, as SNAP's edge lists do. Writes users.tsv and\n"
-      "server.textproto. Logs become log.jsonl, arms.tsv and server.textproto.");
-  absl::FlagsUsageConfig usage;
-  usage.version_string = [] { return absl::StrCat("bandana-import ", bandana::kVersion, "\n"); };
-  // Every flag of this program, none of the libraries', in --help.
-  usage.contains_help_flags = [](absl::string_view file) {
-    return file.find("tools/import/") != absl::string_view::npos;
-  };
-  absl::SetFlagsUsageConfig(usage);
-  const absl::Status status = bandana::Run(absl::ParseCommandLine(argc, argv));
+  const std::vector<char*> words = bandana::ParseWordsOrExit(
+      std::vector<char*>(argv, argv + argc), bandana::kUsage, "tools/import/",
+      absl::StrCat("bandana-import ", bandana::kVersion));
+  const absl::Status status = bandana::Run(words);
   if (status.ok()) return 0;
   bandana::Say(bandana::ToStd(status.message()));
   return 1;
