@@ -9,6 +9,9 @@ endforeach()
 if(NOT BANDANA_SANITIZE)
   add_test(NAME python_client_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/python_client_test.py
     $<TARGET_FILE:bandana-server> ${PROJECT_BINARY_DIR}/python $<TARGET_FILE:quickstart> ${PROJECT_SOURCE_DIR})
+  add_test(NAME python_admin_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/python_admin_test.py
+    $<TARGET_FILE:bandana-server> ${PROJECT_BINARY_DIR}/python)
+  set_tests_properties(python_admin_test PROPERTIES LABELS integration TIMEOUT 120)
   add_test(NAME tutorial_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/tutorial_test.py
     $<TARGET_FILE:bandana-server> ${PROJECT_BINARY_DIR}/python ${PROJECT_SOURCE_DIR})
   set_tests_properties(tutorial_test PROPERTIES LABELS integration TIMEOUT 240 SKIP_RETURN_CODE 77)

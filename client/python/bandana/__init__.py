@@ -8,8 +8,11 @@ The reward is randomized on this device before anything is sent; docs/sdk.md is 
 """
 
 from . import aio, errors
+from .admin import Admin
 from .client import Client, Store
 from .errors import (
+    Aborted,
+    AlreadyExists,
     Cancelled,
     DataLoss,
     DeadlineExceeded,

@@ -33,6 +33,12 @@ class NotFound(Error, LookupError):
     code = 5
 
 
+class AlreadyExists(Error):
+    """The name is taken."""
+
+    code = 6
+
+
 class ResourceExhausted(Error):
     """The user's events are used up, the queue is full, or the server sends callers away."""
 
@@ -43,6 +49,12 @@ class FailedPrecondition(Error):
     """The model is weaker than the policy, or has changed; or the store is not durable."""
 
     code = 9
+
+
+class Aborted(Error):
+    """Something else came between; ask again."""
+
+    code = 10
 
 
 class Unimplemented(Error):
