@@ -26,6 +26,6 @@ wasm-ld-14 --no-entry --gc-sections --strip-all -O3 --lto-O2 -mllvm -enable-merg
   --export=bandana_module_device --export=bandana_allocate --export=bandana_deallocate \
   ./*.o $library/crt1-reactor.o -L$library -lc++ -lc++abi -lc \
   "$(clang-14 -print-resource-dir)/lib/wasi/libclang_rt.builtins-wasm32.a" -o linked.wasm
-wasm-opt -Oz --converge --low-memory-unused --one-caller-inline-max-function-size=0 --always-inline-max-function-size=0 \
+wasm-opt --flatten --rereloop -Oz --converge --low-memory-unused --always-inline-max-function-size=4 \
   --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --strip-producers --strip-target-features linked.wasm -o "$module"
 rm linked.wasm
