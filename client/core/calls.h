@@ -19,7 +19,8 @@ enum class Method : std::uint8_t {
   kReport,
   kSubmit,
   kGetPosterior,
-  kGetArmEffects
+  kGetArmEffects,
+  kActivate
 };
 
 struct Answer {

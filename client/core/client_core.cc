@@ -102,6 +102,7 @@ void ClientCore::Join(Transaction& transaction, const PublicSpec& spec, std::uin
     if (!local && policy.epsilon == 0) membership.deliverable.insert(policy.id);
   }
   membership.adopted = tables.Adopt(membership.owner, policies, live);
+  membership.activations = Activations::Adopt(tables, spec.name, membership.owner, live);
   if (went_back) tables.reports().TakeForOld(membership.owner);
   AdoptStreams(transaction, live, membership, policies);
   transaction.ledger.MarkExhausted(tables, spec.name, events_max);
@@ -163,7 +164,8 @@ void ClientCore::Create(const ClientOptions& options, const ClientHost& host,
           }
           ClientCore& core = **held;
           core.base_->counters.reports_rejected += joining->membership.rejected;
-          core.reporter_.Start(joining->membership.adopted, joining->membership.waiting);
+          core.reporter_.Start(joining->membership.adopted, joining->membership.waiting,
+                               std::move(joining->membership.activations));
           if (is_start && core.starts_ != nullptr) core.starts_->Begin(/*has_model=*/true);
           joining->made(std::move(*held));
         });
@@ -227,6 +229,18 @@ ClientCore::ClientCore(const ClientOptions& options, const ClientHost& host, con
                                                           .counters = &base_->counters,
                                                           .pending = &base_->pending,
                                                           .model = &base_->model}),
+      activations_({.model = spec.name,
+                    .policy_hash = PolicyHashOf(spec),
+                    .owner = owner_,
+                    .deadline = options.report_deadline,
+                    .backoff = BackoffOf(options),
+                    .in_flight_max = options.deliveries_in_flight_max},
+                   {.journal = host_.state,
+                    .calls = host_.calls,
+                    .timers = host_.timers,
+                    .pending = &base_->pending,
+                    .model = &base_->model,
+                    .outbox = &outbox_}),
       timer_({.owner = owner_,
               .policy = policy_,
               .deliverable = membership.deliverable,
@@ -240,7 +254,7 @@ ClientCore::ClientCore(const ClientOptions& options, const ClientHost& host, con
               .mechanism = base_->mechanism.get(),
               .epoch = &base_->model,
               .pending = &base_->pending,
-              .outbox = &outbox_,
+              .activations = &activations_,
               .stream_outbox = &stream_outbox_}),
       reporter_({.policy = policy_,
                  .owner = owner_,
@@ -249,6 +263,7 @@ ClientCore::ClientCore(const ClientOptions& options, const ClientHost& host, con
                  .window = WindowHere(spec),
                  .remember = RememberedFor(spec),
                  .token_lifetime = spec.token_lifetime,
+                 .activated_within = ActivatedWithin(spec),
                  .when_full = options.when_full,
                  .queue_reports_max = options.queue_reports_max,
                  .at_start = AtStart(options)},
@@ -258,7 +273,7 @@ ClientCore::ClientCore(const ClientOptions& options, const ClientHost& host, con
                  .mechanism = base_->mechanism.get(),
                  .epoch = &base_->model,
                  .pending = &base_->pending,
-                 .outbox = &outbox_,
+                 .activations = &activations_,
                  .stream_outbox = &stream_outbox_,
                  .timer = &timer_,
                  .on_reaction = host_.on_reaction}),
@@ -292,6 +307,7 @@ void ClientCore::Close() {
   ranker_->Close();
   outbox_.Close();
   stream_outbox_.Close();
+  activations_.Close();
   timer_.Close();
   base_->pending.Close();
   host_.state->gate().Release(owner_);

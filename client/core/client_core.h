@@ -15,6 +15,7 @@
 #include "bandana/client.h"
 #include "client/core/callback.h"
 #include "client/core/calls.h"
+#include "client/core/delivery/activations.h"
 #include "client/core/delivery/counters.h"
 #include "client/core/delivery/model_watch.h"
 #include "client/core/delivery/outbox.h"
@@ -105,6 +106,7 @@ class ClientCore {
     OwnerId owner = 0;
     std::set<PolicyId> deliverable;
     int adopted = 0;
+    Activations::Queue activations;              // of decisions that are shown
     std::map<StreamId, int> waiting;             // adopted steps, by stream
     std::uint64_t rejected = 0;                  // steps of streams under other policies
     std::map<std::string, std::string> answers;  // of the server, that are kept
@@ -142,8 +144,9 @@ class ClientCore {
   };
   // Errors: FAILED_PRECONDITION the model has no slots here.
   absl::Status MayHaveSlots() const;
-  // Errors: FAILED_PRECONDITION the model's windows do not close here.
+  // Errors: FAILED_PRECONDITION the model has no windows; the server closes them.
   absl::Status MayDefer() const;
+  absl::Status MayAdopt() const;
   absl::Status MaySelect(std::string_view user, int events);
   // Reads the rows, and tells what was found.
   template <typename Found>
@@ -185,6 +188,7 @@ class ClientCore {
   MonotoneClock& clock_;
   Outbox outbox_;
   StreamOutbox stream_outbox_;
+  Activations activations_;
   WindowTimer timer_;
   Reporter reporter_;
   const std::unique_ptr<Ranker> ranker_;

@@ -103,22 +103,26 @@ void ClientCore::SelectSlots(std::string_view user, const Arms& arms, int slots,
 }
 
 absl::Status ClientCore::MayDefer() const {
-  if (info_.local && reporter_.has_window()) return absl::OkStatus();
-  if (info_.reward_window) {
-    return FailedPrecondition("the reward windows of model ", spec_.name,
-                              " are closed by its server: the SDK defers no decisions of it");
-  }
+  if (info_.reward_window) return absl::OkStatus();
   return FailedPrecondition("model ", spec_.name,
                             " has no reward window: a decision counts when its report comes, and "
                             "one that is not shown is not reported");
 }
 
+absl::Status ClientCore::MayAdopt() const {
+  if (!ActivatedWithin(spec_)) return MayDefer();
+  return FailedPrecondition(
+      "the reward windows of model ", spec_.name, " are closed by its ",
+      "server: a decision of it is activated and reported by who asked for it");
+}
+
+// Where the server closes the windows, it has to know that nothing is shown yet.
 void ClientCore::SelectDeferred(std::string_view user, const Arms& arms, Ranks ranks,
                                 Selected done) {
   SelectedSlots told = TheOne(std::move(done));
   if (absl::Status status = MayDefer(); !status.ok()) return told(std::move(status));
-  Run(user, ranker_->Prepare(user, arms, ranks), {.shown = ranks.shown, .deferred = true},
-      std::move(told));
+  Run(user, ranker_->Prepare(user, arms, ranks, ActivatedWithin(spec_).has_value()),
+      {.shown = ranks.shown, .deferred = true}, std::move(told));
 }
 
 void ClientCore::Activate(const Selection& selection, Callback<void(absl::Status)> done) {
@@ -136,7 +140,7 @@ void ClientCore::Activate(const Selection& selection, Callback<void(absl::Status
 
 void ClientCore::Adopt(std::string_view user, BackendAnswer answer, Selected done) {
   SelectedSlots told = TheOne(std::move(done));
-  if (absl::Status status = MayDefer(); !status.ok()) return told(std::move(status));
+  if (absl::Status status = MayAdopt(); !status.ok()) return told(std::move(status));
   const Adopter adopter = {.user = user,
                            .model = spec_.name,
                            .policy_hash = PolicyHashOf(spec_),

@@ -106,6 +106,16 @@ std::string TokenRequestBytes(std::string_view model, std::string_view user,
   return request;
 }
 
+std::string ActivateRequestBytes(std::string_view model, std::string_view token,
+                                 std::string_view policy_hash) {
+  std::string request;
+  WireWriter writer(request);
+  writer.Bytes(1, model);
+  writer.Message(2, token);
+  writer.Bytes(4, policy_hash);
+  return request;
+}
+
 std::string BatchRequestBytes(std::span<const std::string> selects) {
   std::string request;
   WireWriter writer(request);

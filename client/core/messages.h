@@ -42,13 +42,17 @@ std::string CounterRequestBytes(std::string_view model, std::string_view policy_
 // v1.SelectRequest for the token of one packed arm (features.h).
 std::string TokenRequestBytes(std::string_view model, std::string_view user,
                               std::string_view packed_arm, std::string_view policy_hash);
+// v1.ActivateRequest of one decision.
+std::string ActivateRequestBytes(std::string_view model, std::string_view token,
+                                 std::string_view policy_hash);
 // v1.BatchSelectRequest.
 std::string BatchRequestBytes(std::span<const std::string> selects);
 
 // v1.InlineArms of a packed arm.
 std::string InlineArmBytes(std::string_view packed_arm);
 
-// The results of a v1.SubmitResponse or v1.ReportResponse. Nothing: the bytes are no message.
+// The results of a v1.SubmitResponse, v1.ReportResponse or v1.ActivateResponse. Nothing: the bytes
+// are no message.
 std::optional<std::vector<Outcome>> ReadOutcomes(std::string_view response);
 // The counters' of a v1.SubmitResponse.
 std::optional<std::vector<Outcome>> ReadCounterOutcomes(std::string_view response);

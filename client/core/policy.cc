@@ -121,6 +121,12 @@ std::optional<absl::Duration> WindowHere(const PublicSpec& spec) {
   return spec.reward_window->duration;
 }
 
+std::optional<absl::Duration> ActivatedWithin(const PublicSpec& spec) {
+  const EventRule rule = EventRuleOf(spec);
+  return rule.window < absl::InfiniteDuration() ? std::optional(rule.activated_within)
+                                                : std::nullopt;
+}
+
 Arms ArmsToRank(const PublicSpec& spec, const Arms& arms, std::vector<double>& finite) {
   if (!ModeOf(spec.mode).hides_contexts || arms.form != Arms::Form::kInline) return arms;
   finite = ZerosForNonFinite(arms.features, spec.dimension);

@@ -30,6 +30,9 @@ absl::Status CheckLeave(const PublicSpec& spec, ClientOptions::Leave leave);
 // The window that is waited for on this device: models without privacy report when the application
 // does, window or not.
 std::optional<absl::Duration> WindowHere(const PublicSpec& spec);
+// How long after a decision its server, which closes the windows, takes an activation; nothing
+// where no server closes them.
+std::optional<absl::Duration> ActivatedWithin(const PublicSpec& spec);
 
 // The arms as a model's are ranked. Where contexts are private no feature decides whether there is
 // an event: rows that are not finite are zeros. `finite`: holds them, and must outlive the result.

@@ -94,6 +94,7 @@ target_include_directories(stand_in_test BEFORE PRIVATE ${core_stand_in} ${PROJE
 bandana_library(NAME abi_host SRCS support/abi_host.cc PUBLIC_DEPS bandana::shared)
 bandana_test(NAME abi_test SRCS unit/abi_test.cc DEPS bandana::abi_host bandana::fake_recommender bandana::test_support)
 bandana_test(NAME abi_adopt_test SRCS unit/abi_adopt_test.cc DEPS bandana::abi_host bandana::fake_recommender bandana::test_support)
+bandana_test(NAME abi_activate_test SRCS unit/abi_activate_test.cc DEPS bandana::abi_host bandana::fake_recommender bandana::test_support)
 add_test(NAME abi_symbols_test COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check/check_abi.py --library $<TARGET_FILE:bandana_shared>)
 set_tests_properties(abi_symbols_test PROPERTIES LABELS unit TIMEOUT 60)
 # The example in C.
@@ -106,7 +107,7 @@ endif()
 # As WebAssembly. The bound on its size is what it has, and a little.
 find_program(NODE node)
 if(TARGET bandana_wasm AND NODE AND NOT BANDANA_SANITIZE)
-  add_test(NAME wasm_module_test COMMAND ${NODE} ${CMAKE_CURRENT_SOURCE_DIR}/wasm/module_test.mjs ${BANDANA_WASM} 148000)
+  add_test(NAME wasm_module_test COMMAND ${NODE} ${CMAKE_CURRENT_SOURCE_DIR}/wasm/module_test.mjs ${BANDANA_WASM} 147000)
   set_tests_properties(wasm_module_test PROPERTIES LABELS unit TIMEOUT 60)
   add_test(NAME js_sdk_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/js/node_test.py $<TARGET_FILE:bandana-server> ${BANDANA_JS} ${NODE})
   set_tests_properties(js_sdk_test PROPERTIES LABELS integration TIMEOUT 120)

@@ -209,25 +209,145 @@ TEST_F(ClientDeferralTest, WorksWithCountersAndPrivateContexts) {
   ASSERT_TRUE(Eventually([&] { return server_.applied_contexts().size() == 1; }));
 }
 
-TEST_F(ClientDeferralTest, IsRefusedWhereNoWindowClosesHere) {
-  PublicSpec central = WindowSpec(kWindow, 0.0);
-  central.mode = Mode::kCentralReward;
-  central.reward_window->grace = absl::Seconds(20);
-  const std::pair<PublicSpec, const char*> refused[] = {
-      {central, "the reward windows of model fake are closed by its server"},
-      {LocalSpec(), "model fake has no reward window"},
-      {RawSpec(), "model fake has no reward window"}};
-  for (const auto& [spec, why] : refused) {
+// --- Models whose windows the server closes.
+
+PublicSpec ClosedByServer(Mode mode) {
+  PublicSpec spec = mode == Mode::kNonPrivate ? Windowed(RawSpec()) : WindowSpec(kWindow, 0.0);
+  spec.mode = mode;
+  spec.reward_window->grace = absl::Seconds(20);
+  return spec;
+}
+
+v1::ActivateRequest Called(const std::string& bytes) {
+  v1::ActivateRequest request;
+  EXPECT_TRUE(request.ParseFromString(bytes));
+  return request;
+}
+
+TEST_F(ClientDeferralTest, AServerThatClosesTheWindowsIsToldWhatIsShown) {
+  for (const Mode mode : {Mode::kCentralReward, Mode::kNonPrivate}) {
+    server_.SetSpec(ClosedByServer(mode));
+    const bool here = mode == Mode::kCentralReward;  // the window is open here as well
+    const std::size_t before = server_.activations().size();
+    const std::size_t selects = server_.selects().size();
+    const auto client = MustConnect();
+    const Selection shown = Defer(*client);
+    Defer(*client);  // never shown
+    v1::SelectRequest sent;
+    ASSERT_TRUE(sent.ParseFromString(server_.selects()[selects]));
+    EXPECT_TRUE(sent.deferred());
+    EXPECT_EQ(client->Stats().reports_pending, 0);
+    EXPECT_EQ(server_.activations().size(), before);
+
+    ASSERT_THAT(client->Activate(shown), IsOk());
+    EXPECT_EQ(client->Stats().reports_pending, here ? 1 : 0);
+    ASSERT_THAT(client->Report(shown, 0.75), IsOk());
+    if (here) clock_.Advance(kLeft);
+    ASSERT_TRUE(Eventually([&] { return client->Stats().reports_applied == 1; }));
+    ASSERT_EQ(server_.activations().size(), before + 1);
+    const v1::ActivateRequest call = Called(server_.activations().back());
+    ASSERT_EQ(call.tokens_size(), 1);
+    EXPECT_EQ(call.tokens(0), server_.applied_outcomes().back().token());
+    EXPECT_EQ(call.model(), "fake");
+    EXPECT_EQ(server_.applied_outcomes().back().reward(), 0.75);
+  }
+}
+
+TEST_F(ClientDeferralTest, TheReportWaitsUntilTheServerKnowsThatItsDecisionIsShown) {
+  for (const Mode mode : {Mode::kCentralReward, Mode::kNonPrivate}) {
+    server_.SetSpec(ClosedByServer(mode));
+    const auto client = MustConnect();
+    const std::size_t before = server_.activations().size();
+    const std::size_t delivered = server_.deliveries().size();
+    server_.FailActivation({.kind = Fault::Kind::kHang, .status = absl::UnavailableError("late")});
+    server_.FailActivation({.status = absl::UnavailableError("no")});
+    const Selection shown = Defer(*client);
+    ASSERT_THAT(client->Activate(shown), IsOk());
+    ASSERT_THAT(client->Report(shown, 1.0), IsOk());
+    clock_.Advance(kLeft);
+    LetTheTimerLook();
+    EXPECT_EQ(server_.deliveries().size(), delivered);
+    server_.ReleaseHung();
+    ASSERT_TRUE(Eventually([&] { return client->Stats().reports_applied == 1; }));
+    const std::vector<std::string> calls = server_.activations();
+    ASSERT_EQ(calls.size(), before + 3);
+    EXPECT_EQ(calls[before], calls[before + 1]);
+    EXPECT_EQ(calls[before], calls[before + 2]);
+    EXPECT_EQ(client->Stats().reports_rejected, 0);
+  }
+}
+
+TEST_F(ClientDeferralTest, TheCallOutlivesTheProcessWithTheSameBytes) {
+  for (const Mode mode : {Mode::kCentralReward, Mode::kNonPrivate}) {
+    server_.SetSpec(ClosedByServer(mode));
+    const std::size_t before = server_.activations().size();
+    {
+      const auto client = MustConnect();
+      server_.FailActivation({.kind = Fault::Kind::kHang, .status = absl::UnavailableError("no")});
+      const Selection shown = Defer(*client);
+      ASSERT_THAT(client->Activate(shown), IsOk());
+      ASSERT_THAT(client->Report(shown, 1.0), IsOk());
+      ASSERT_TRUE(Eventually([&] { return server_.activations().size() == before + 1; }));
+      server_.ReleaseHung();
+    }
+    clock_.Advance(kLeft);
+    auto client = MustConnect();
+    ASSERT_TRUE(Eventually([&] { return client->Stats().reports_applied == 1; }));
+    const std::vector<std::string> calls = server_.activations();
+    for (std::size_t i = before; i < calls.size(); ++i) EXPECT_EQ(calls[i], calls[before]);
+    EXPECT_EQ(client->Stats().reports_rejected, 0);
+    // Once it was answered there is nothing left of it.
+    const std::size_t after = calls.size();
+    EXPECT_TRUE(client->Flush(absl::Seconds(10)));
+    client.reset();
+    client = MustConnect();
+    EXPECT_TRUE(client->Flush(absl::Seconds(10)));
+    EXPECT_EQ(server_.activations().size(), after);
+  }
+}
+
+TEST_F(ClientDeferralTest, ACallThatIsRefusedForGoodEnds) {
+  server_.SetSpec(ClosedByServer(Mode::kCentralReward));
+  const auto client = MustConnect();
+  server_.FailActivation({.status = absl::NotFoundError("no such model")});
+  ASSERT_THAT(client->Activate(Defer(*client)), IsOk());
+  clock_.Advance(kLeft);
+  ASSERT_TRUE(Eventually([&] { return client->Stats().reports_rejected == 1; }));
+  EXPECT_THAT(server_.activations(), SizeIs(1));
+}
+
+TEST_F(ClientDeferralTest, WhatTheServerWouldNotActivateIsNotPaidFor) {
+  PublicSpec spec = ClosedByServer(Mode::kCentralReward);
+  spec.events_per_user_max = 1;
+  server_.SetSpec(spec);
+  const auto client = MustConnect();
+  const Selection old = Defer(*client);
+  const Selection first = Defer(*client);
+  const Selection second = Defer(*client);
+  clock_.Advance(kWindow + spec.reward_window->grace + absl::Minutes(5) - absl::Seconds(1));
+  ASSERT_THAT(client->Activate(first), IsOk());
+  EXPECT_THAT(client->Activate(second),
+              StatusIs(Code::kFailedPrecondition, "the user's events are used up"));
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_THAT(client->Activate(old),
+              StatusIs(Code::kFailedPrecondition, "the decision is too old to be activated"));
+  EXPECT_EQ(client->Spent("u")->events, 1);
+  EXPECT_EQ(client->Stats().reports_pending, 1);
+  EXPECT_THAT(server_.activations(), SizeIs(1));
+}
+
+TEST_F(ClientDeferralTest, IsRefusedWhereThereAreNoWindows) {
+  for (const PublicSpec& spec : {LocalSpec(), RawSpec()}) {
     server_.SetSpec(spec);
     const auto client = MustConnect();
     EXPECT_THAT(client->SelectDeferred("u", Arms::Inline(kArms)),
-                StatusIs(Code::kFailedPrecondition, why));
+                StatusIs(Code::kFailedPrecondition, "model fake has no reward window"));
     EXPECT_THAT(server_.selects(), IsEmpty());
   }
   // A selection that is not deferred counts already.
-  server_.SetSpec(RawSpec());
   const auto client = MustConnect();
   EXPECT_THAT(client->Activate(*client->Select("u", Arms::Inline(kArms))), IsOk());
+  EXPECT_THAT(server_.activations(), IsEmpty());
 }
 
 }  // namespace

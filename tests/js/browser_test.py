@@ -18,6 +18,8 @@ models {{ name: "news" dimension: 2 shared {{}} mode: LOCAL_REWARD privacy {{ ep
   reporting {{ reward_window {{ duration {{ nanos: 300000000 }} default_reward: 0.5 }} }} }}
 models {{ name: "slow" dimension: 2 shared {{}} mode: LOCAL_REWARD privacy {{ epsilon: 2 }}
   reporting {{ reward_window {{ duration {{ seconds: 30 }} default_reward: 0.5 }} }} }}
+models {{ name: "central" dimension: 2 shared {{}} mode: CENTRAL_REWARD privacy {{ epsilon: 2 delta: 1e-6 }}
+  reporting {{ reward_window {{ duration {{ nanos: 300000000 }} default_reward: 0.5 }} }} }}
 """
 
 
@@ -136,8 +138,36 @@ def adopts(browser, api, problems):
         problems.append(f"a click that adopts: {seen}")
 
 
+def late(browser, api, problems):
+    """Where the server closes the windows it hears of what is shown alone: of nothing that was late."""
+    seen = run(browser, api, f"""
+        const client = await sdk.connect({{url: API, model: "central", store: sdk.pageStore("late"), leave: "when_due",
+          policy: {{requireLocal: false, requireProven: false, epsilonMax: Infinity, deltaMax: 1}}}});
+        const calls = [], fetched = window.fetch;
+        let held = 300;
+        window.fetch = async (url, ...more) => {{
+          calls.push(String(url).split("/").at(-1));
+          if (calls.at(-1) === "Select") await wait(held);
+          return fetched(url, ...more);
+        }};
+        const own = await client.select("ann", {ARMS}, {{fallback: {{afterMs: 20, order: [1, 0]}}}});
+        await client.report(own, 1);
+        await wait(700);
+        const before = [...calls];
+        held = 0;
+        const shown = await client.select("ann", {ARMS}, {{fallback: {{afterMs: 30000, order: [1, 0]}}}});
+        await client.report(shown, 1);
+        const {{reportsRejected}} = await applied(client, 1);
+        window.fetch = fetched;
+        await client.close();
+        return {{own: own.isFallback, inTime: shown.isFallback === undefined, before, calls, reportsRejected}};""")
+    check(problems, "a server that is late", seen, {"own": True, "inTime": True, "before": ["Select"],
+                                                    "calls": ["Select", "Select", "Activate", "Report"], "reportsRejected": 0})
+
+
 def test(browser, api, origin, problems):
     decisions(browser, api, problems)
+    late(browser, api, problems)
     adopts(browser, api, problems)
     sealed(browser, api, problems)
     tabs(browser, api, problems)

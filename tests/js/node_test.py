@@ -25,6 +25,7 @@ models {{ name: "counter" dimension: 2 shared {{}} mode: LOCAL_REWARD privacy {{
   {WINDOW} }}
 models {{ name: "contexts" dimension: 2 shared {{}} mode: LOCAL_CONTEXT privacy {{ epsilon: 5 mechanism: PRIVUNIT }} {ONCE} }}
 models {{ name: "central" dimension: 2 shared {{}} mode: CENTRAL_REWARD privacy {{ epsilon: 2 delta: 1e-6 }} {WINDOW} }}
+models {{ name: "raw-window" dimension: 2 shared {{}} mode: NON_PRIVATE {WINDOW} }}
 models {{ name: "named" {SCHEMA} shared {{}} mode: NON_PRIVATE }}
 """
 

@@ -285,36 +285,65 @@ test("an older copy of the file is noticed and charged", async () => {
   await client.close();
 });
 
-test("the application's own order comes when the server is late, and is no decision", async () => {
+// A server that keeps Select back until it is let go, and the methods that it was asked for since then.
+async function slowServer() {
   const held = [];
-  const slow = http.createServer((request, response) => {
+  const asked = [];
+  const server = http.createServer((request, response) => {
     const chunks = [];
     request.on("data", (chunk) => chunks.push(chunk)).on("end", async () => {
-      if (request.url.endsWith("/Select")) await new Promise((resolve) => held.push(resolve));
+      const method = request.url.split("/").at(-1);
+      asked.push(method);
+      if (method === "Select") await new Promise((resolve) => held.push(resolve));
       const answer = await fetch(url + request.url, { method: "POST", headers: { "content-type": request.headers["content-type"] }, body: Buffer.concat(chunks) });
       response.writeHead(answer.status, { "content-type": "application/grpc-web+proto" }).end(Buffer.from(await answer.arrayBuffer()));
     });
   });
-  await new Promise((resolve) => slow.listen(0, "127.0.0.1", resolve));
-  const client = await open("window", { url: `http://127.0.0.1:${slow.address().port}` });
-  const shown = await client.select("ann", ARMS, { fallback: { afterMs: 20, order: [1, 0] } });
-  assert.deepStrictEqual(shown.arms.map(({ position }) => position), [1, 0]);
-  assert.strictEqual(shown.isFallback, true);
-  await client.report(shown, 1);
-  held.splice(0).forEach((resolve) => resolve());
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  const stats = await client.stats();
-  assert.deepStrictEqual([stats.reportsQueued, stats.reportsPending, stats.deliveryAttempts], [0, 0, 0]);
-  assert.strictEqual((await client.spent("ann")).events, 0);
-  const answered = client.select("ann", ARMS, { fallback: { afterMs: 10_000, order: [1, 0] } });
-  while (held.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-  held.splice(0).forEach((resolve) => resolve());
-  assert.strictEqual((await answered).isFallback, undefined);
-  assert.strictEqual((await client.spent("ann")).events, 1);
-  await client.close();
-  slow.close();
-  slow.closeAllConnections?.();
-});
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    asked,
+    letGo: () => held.splice(0).forEach((resolve) => resolve()),
+    isHolding: async () => {
+      while (held.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+    close: () => {
+      server.close();
+      server.closeAllConnections?.();
+    },
+  };
+}
+
+for (const [model, closedByServer, debits] of [["window", false, 1], ["central", true, 0], ["raw-window", true, 0]]) {
+  test(`model ${model}: the application's own order comes when the server is late, and is no decision`, async () => {
+    const slow = await slowServer();
+    const client = await open(model, { url: slow.url, policy: ANYTHING });
+    slow.asked.length = 0;
+    const shown = await client.select("ann", ARMS, { fallback: { afterMs: 20, order: [1, 0] } });
+    assert.deepStrictEqual(shown.arms.map(({ position }) => position), [1, 0]);
+    assert.strictEqual(shown.isFallback, true);
+    await client.report(shown, 1);
+    await client.activate(shown);
+    slow.letGo();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const stats = await client.stats();
+    assert.deepStrictEqual([stats.reportsQueued, stats.reportsPending, stats.deliveryAttempts], [0, 0, 0]);
+    assert.strictEqual((await client.spent("ann")).events, 0);
+    assert.deepStrictEqual(slow.asked, ["Select"]);
+    const asking = client.select("ann", ARMS, { fallback: { afterMs: 10_000, order: [1, 0] } });
+    await slow.isHolding();
+    slow.letGo();
+    const answered = await asking;
+    assert.strictEqual(answered.isFallback, undefined);
+    assert.strictEqual((await client.spent("ann")).events, debits);
+    await client.report(answered, 1);
+    const end = await applied(client, 1);
+    assert.strictEqual(end.reportsRejected, 0);
+    assert.deepStrictEqual(slow.asked, ["Select", "Select", ...(closedByServer ? ["Activate", "Report"] : ["Submit"])]);
+    await client.close();
+    slow.close();
+  });
+}
 
 test("a store that fails has no decision, and the client says so", async () => {
   const { open: opened, name } = fileStore(storeFile());

@@ -246,7 +246,8 @@ TEST_F(SelectionMessagesTest, RequestsAreThoseOfProtobuf) {
       const int shown = static_cast<int>(Below(static_cast<std::uint64_t>(top_k)));
       message.set_top_k(static_cast<std::uint32_t>(top_k));
       message.set_shown(static_cast<std::uint32_t>(shown));
-      request = MakeSelectRequest(model, 3, user, arms, Ranks(top_k, shown));
+      message.set_deferred(Below(3) == 0);
+      request = MakeSelectRequest(model, 3, user, arms, Ranks(top_k, shown), message.deferred());
     } else {
       message.set_slots(static_cast<std::uint32_t>(1 + Below(16)));
       request = MakeSlotsRequest(model, 3, user, arms, static_cast<int>(message.slots()));

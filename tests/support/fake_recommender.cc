@@ -83,6 +83,9 @@ struct FakeRecommender::State {
   std::vector<v1::GetArmEffectsRequest> arm_effects_requests;
   std::deque<Fault> delivery_faults;
   std::deque<Fault> select_faults;
+  std::deque<Fault> activation_faults;
+  std::vector<std::string> activations;
+  std::set<std::string> deferred;  // tokens that were not activated
   RewardRange window{0, 1};
   std::vector<double> point;
   std::optional<v1::OutcomeResult> result;
@@ -152,6 +155,21 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
   grpc::Status Report(grpc::ServerContext* context, const v1::ReportRequest* request,
                       v1::ReportResponse* response) override {
     return Deliver(context, *request, request->outcomes(), state_.outcomes, *response);
+  }
+
+  grpc::Status Activate(grpc::ServerContext* context, const v1::ActivateRequest* request,
+                        v1::ActivateResponse* response) override {
+    {
+      const std::lock_guard lock(state_.mutex);
+      state_.activations.push_back(request->SerializeAsString());
+    }
+    if (auto status = CheckPolicy(*request); !status.ok()) return status;
+    return WithFault(context, state_.activation_faults, [&] {
+      for (const std::string& token : request->tokens()) {
+        state_.deferred.erase(token);
+        response->add_results()->set_code(v1::APPLIED);
+      }
+    });
   }
 
   grpc::Status GetPosterior(grpc::ServerContext*, const v1::GetPosteriorRequest* request,
@@ -231,6 +249,7 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
       response.mutable_point()->Add(state_.point.begin(), state_.point.end());
     const auto next_token = [&] { return "token-" + std::to_string(++state_.next_token); };
     if (request.slots() == 0) response.set_token(next_token());
+    if (request.deferred()) state_.deferred.insert(response.token());
     for (std::uint32_t i = 0; i < request.slots(); ++i) response.add_slot_tokens(next_token());
     response.set_posterior_version(7);
   }
@@ -250,6 +269,9 @@ class FakeRecommender::Service final : public v1::Recommender::Service {
         v1::OutcomeResult& result = *response.add_results();
         if (state_.result) {
           result = *state_.result;
+        } else if (state_.deferred.contains(NameOf(report))) {
+          result.set_code(v1::REJECTED);
+          result.set_reason(v1::NOT_ACTIVATED);
         } else if (state_.tokens.insert(NameOf(report)).second) {
           applied.push_back(report);
           result.set_code(v1::APPLIED);
@@ -400,6 +422,11 @@ void FakeRecommender::FailSelect(const Fault& fault) {
   state_->select_faults.push_back(fault);
 }
 
+void FakeRecommender::FailActivation(const Fault& fault) {
+  const std::lock_guard lock(state_->mutex);
+  state_->activation_faults.push_back(fault);
+}
+
 void FakeRecommender::SetResult(std::optional<v1::OutcomeResult> result) {
   const std::lock_guard lock(state_->mutex);
   state_->result = std::move(result);
@@ -473,6 +500,11 @@ std::vector<std::string> FakeRecommender::posterior_requests() const {
 std::vector<v1::GetArmEffectsRequest> FakeRecommender::arm_effects_requests() const {
   const std::lock_guard lock(state_->mutex);
   return state_->arm_effects_requests;
+}
+
+std::vector<std::string> FakeRecommender::activations() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->activations;
 }
 
 int FakeRecommender::model_requests() const {

@@ -69,6 +69,7 @@ class FakeRecommender {
   // The next Submit or Report (Select or BatchSelect) that arrives meets `fault`.
   void FailDelivery(const Fault& fault);
   void FailSelect(const Fault& fault);
+  void FailActivation(const Fault& fault);
   // CENTRED_RANDOMIZER: the window of the first ranked arm; that of rank i lies i / 8 above it.
   void SetWindow(const RewardRange& window);
   // Sets the answer to a Select without arms.
@@ -107,6 +108,9 @@ class FakeRecommender {
   // GetArmEffectsRequests, in order.
   std::vector<v1::GetArmEffectsRequest> arm_effects_requests() const;
   int model_requests() const;
+  // ActivateRequests as they came, answered or not. Reports of decisions that were deferred are
+  // refused before theirs was taken.
+  std::vector<std::string> activations() const;
 
  private:
   class Service;

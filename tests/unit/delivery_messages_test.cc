@@ -40,6 +40,11 @@ TEST(WireReportsTest, RequestsOfDeliveryAreProtobufsBytes) {
   EXPECT_EQ(
       ReportsRequestBytes(kOutcomeForm, "m", "hash", std::vector<std::string_view>{bytes, bytes}),
       outcomes.SerializeAsString());
+  v1::ActivateRequest activate;
+  activate.set_model("m");
+  activate.add_tokens("t");
+  activate.set_policy_hash("hash");
+  EXPECT_EQ(ActivateRequestBytes("m", "t", "hash"), activate.SerializeAsString());
   v1::SubmitRequest submit;
   submit.set_model("m");
   submit.set_policy_hash("hash");

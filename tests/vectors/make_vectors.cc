@@ -15,6 +15,7 @@ Files AllFiles() {
   Files files = ValueFiles();
   files["paths.1.json"] = Paths1();
   files["paths.2.json"] = Paths2();
+  files["paths.3.json"] = Paths3();
   return files;
 }
 

@@ -31,8 +31,8 @@ class NoSeal final : public device::Sealer {
 };
 
 std::string NameOf(Method method) {
-  constexpr const char* kNames[] = {"GetModel", "Select",       "BatchSelect",  "Report",
-                                    "Submit",   "GetPosterior", "GetArmEffects"};
+  constexpr const char* kNames[] = {"GetModel", "Select",       "BatchSelect",   "Report",
+                                    "Submit",   "GetPosterior", "GetArmEffects", "Activate"};
   return kNames[static_cast<std::size_t>(method)];
 }
 
@@ -198,6 +198,7 @@ void PathHost::Connect() {
   ClientOptions options;
   options.target = "host";
   options.model = options_.spec.name;
+  if (options_.accepts_anything) options.policy = PrivacyPolicy::AcceptAnything();
   options.policy.epsilon_max = options_.epsilon_max;
   options.policy.events_per_user_max = options_.events_per_user_max;
   options.leave = options_.leave;
@@ -405,6 +406,19 @@ std::string PathHost::AnswerOf(const Device::Call& call) {
         response.add_results()->set_code(v1::APPLIED);
       return response.SerializeAsString();
     }
+    case Method::kReport: {
+      v1::ReportRequest request;
+      request.ParseFromString(call.request);
+      v1::ReportResponse response;
+      for (int i = request.outcomes_size(); i > 0; --i)
+        response.add_results()->set_code(v1::APPLIED);
+      return response.SerializeAsString();
+    }
+    case Method::kActivate: {
+      v1::ActivateResponse response;
+      response.add_results()->set_code(v1::APPLIED);
+      return response.SerializeAsString();
+    }
     default:
       return "";
   }
@@ -470,6 +484,7 @@ std::string PathHost::Json() const {
          ",\"events_per_user_max\":" + std::to_string(options_.events_per_user_max) +
          ",\"epsilon_max\":" + Bits(options_.epsilon_max) +
          ",\"reports_per_delivery_max\":" + std::to_string(options_.reports_per_delivery_max) +
+         (options_.accepts_anything ? ",\"accepts_anything\":true" : "") +
          ",\"rows\":" + JsonOf(initial_) + ",\"steps\":[" + steps + "\n]}";
 }
 

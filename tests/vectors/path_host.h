@@ -28,6 +28,7 @@ class PathHost {
     std::uint64_t events_per_user_max = 0;
     double epsilon_max = 2;
     int reports_per_delivery_max = 32;
+    bool accepts_anything = false;  // of models
   };
   explicit PathHost(Options options);
   ~PathHost();

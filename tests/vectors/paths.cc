@@ -1,5 +1,6 @@
 #include "tests/vectors/paths.h"
 
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -25,6 +26,21 @@ PublicSpec Centred() {
   PublicSpec spec = Hybrid();
   spec.mechanism = MechanismId::kCentredRandomizer;
   spec.reward_window->default_reward = 0.5;
+  return spec;
+}
+
+// The server closes its windows.
+PublicSpec Central() {
+  PublicSpec spec = Windowed();
+  spec.mode = Mode::kCentralReward;
+  spec.reward_window->grace = absl::Seconds(20);
+  spec.events_per_user_max = 4;
+  return spec;
+}
+PublicSpec WithoutPrivacy() {
+  PublicSpec spec = testing::RawSpec();
+  spec.one_per_decision = false;
+  spec.reward_window = RewardWindowSpec{kWindow, 0};
   return spec;
 }
 
@@ -279,6 +295,65 @@ void TokenOutlives(PathHost& host) {
   host.Answer();
 }
 
+// The second answer is late: something else was shown.
+void ShownOrLate(PathHost& host) {
+  Connected(host);
+  host.SelectDeferred("ann");
+  host.Answer();
+  host.Activate(0);
+  host.Activate(0);
+  host.SelectDeferred("ann");
+  host.Answer();  // to Activate
+  host.Answer();
+  host.Wake(kWindow / 2);
+  host.Report(0, 1.0);
+  host.WakeWhenAsked();
+  host.WakeWhenAsked();
+  host.Answer();
+}
+void ActivatedLate(PathHost& host) {
+  Connected(host);
+  host.SelectDeferred("ann");
+  host.Answer();
+  host.Report(0, 1.0);  // no event yet
+  host.Activate(0);
+  host.Fail(absl::StatusCode::kUnavailable);
+  host.WakeWhenAsked();
+  host.Lose();
+  host.Report(0, 0.25);
+  host.Wake(absl::Minutes(1));
+  host.WakeWhenAsked();
+  host.Answer();
+  host.Answer();
+}
+void ActivationOutlives(PathHost& host) {
+  Connected(host);
+  host.SelectDeferred("ann");
+  host.Answer();
+  host.Activate(0);
+  host.Crash();
+  host.Connect();
+  host.Answer();
+  host.Wake(absl::Minutes(1));
+  host.Answer();
+  host.Answer();
+  host.Crash();
+  host.Connect();
+  host.Answer();
+}
+void FailedActivation(PathHost& host) {
+  Connected(host);
+  host.SelectDeferred("ann");
+  host.Answer();
+  host.FailCommits(true);
+  host.Activate(0);  // no event
+  host.FailCommits(false);
+  host.Activate(0);
+  host.Answer();
+  host.WakeWhenAsked();
+  host.Answer();
+}
+
 }  // namespace
 
 std::string Paths1() {
@@ -318,6 +393,24 @@ std::string Paths2() {
       Play({.name = "a fetched token outlives the process", .spec = Windowed()}, TokenOutlives),
   };
   return File("paths", 2, {{"paths", paths}});
+}
+
+std::string Paths3() {
+  const auto path = [](std::string name, PublicSpec spec, void (*play)(PathHost&)) {
+    return Play({.name = std::move(name),
+                 .spec = std::move(spec),
+                 .epsilon_max = std::numeric_limits<double>::infinity(),
+                 .accepts_anything = true},
+                play);
+  };
+  const std::vector<std::string> paths = {
+      path("shown in time, and late, where the server closes windows", Central(), ShownOrLate),
+      path("shown in time, and late, without privacy", WithoutPrivacy(), ShownOrLate),
+      path("a report waits for the answer to Activate", Central(), ActivatedLate),
+      path("an activation outlives the process", Central(), ActivationOutlives),
+      path("an activation whose commit fails", Central(), FailedActivation),
+  };
+  return File("paths", 3, {{"paths", paths}});
 }
 
 std::string RandomPath(std::uint64_t seed) {

@@ -18,10 +18,10 @@ constexpr std::string_view kPushback = "grpc-retry-pushback-ms";
 
 // In the order of device::Method.
 constexpr const char* kPaths[] = {
-    "/bandana.v1.Recommender/GetModel",     "/bandana.v1.Recommender/Select",
-    "/bandana.v1.Recommender/BatchSelect",  "/bandana.v1.Recommender/Report",
-    "/bandana.v1.Recommender/Submit",       "/bandana.v1.Recommender/GetPosterior",
-    "/bandana.v1.Recommender/GetArmEffects"};
+    "/bandana.v1.Recommender/GetModel",      "/bandana.v1.Recommender/Select",
+    "/bandana.v1.Recommender/BatchSelect",   "/bandana.v1.Recommender/Report",
+    "/bandana.v1.Recommender/Submit",        "/bandana.v1.Recommender/GetPosterior",
+    "/bandana.v1.Recommender/GetArmEffects", "/bandana.v1.Recommender/Activate"};
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 

@@ -29,12 +29,15 @@ struct Reporter::Activation {
   bool adopts = false;
   Deferral deferral;
   WindowTimes times;
-  ReportRow row;
+  ReportRow row;  // where the window is open here as well
   View view;
   bool opened = false;
+  Activations::Queue calls;  // of it
 };
 
-void Reporter::Start(int adopted, const std::map<StreamId, int>& waiting) {
+void Reporter::Start(int adopted, const std::map<StreamId, int>& waiting,
+                     Activations::Queue activations) {
+  services_.activations->Send(std::move(activations));
   services_.pending->slots().Force(adopted);
   if (adopted > 0 && !options_.at_start) services_.timer->Tick();
   for (const auto& [stream, steps] : waiting) {
@@ -117,6 +120,11 @@ absl::Status Reporter::MayActivate(const View& view, const Deferral& deferral,
   if (deferral.epoch != view.epoch) {
     return FailedPrecondition("the model is in another epoch than it was at the decision");
   }
+  if (options_.activated_within) {
+    if (view.now < deferral.decided + *options_.activated_within) return absl::OkStatus();
+    return FailedPrecondition("the decision is too old to be activated: the server takes that for ",
+                              absl::FormatDuration(*options_.activated_within), " after it");
+  }
   // With the longest jitter: whether a decision can be activated follows from its age alone.
   const absl::Time latest = times.close + kWindowGuard + WindowJitterMax(*options_.window);
   if (latest + kWindowRetry < deferral.decided + options_.token_lifetime) return absl::OkStatus();
@@ -137,9 +145,14 @@ absl::Status Reporter::OpenOnce(Transaction& transaction, Activation& it) const 
   if (it.adopts) {
     BANDANA_RETURN_IF_ERROR(adopted.Check(it.row.token, it.deferral.decided, it.view.now));
   }
-  BANDANA_RETURN_IF_ERROR(services_.mechanism->Debit(transaction, it.row.user, 1));
+  if (has_window()) {
+    BANDANA_RETURN_IF_ERROR(services_.mechanism->Debit(transaction, it.row.user, 1));
+    tables.reports().Put(it.row);
+  }
   if (it.adopts) adopted.Add(it.row.token, it.view.now + options_.remember, it.view.now);
-  tables.reports().Put(it.row);
+  if (options_.activated_within) {
+    it.calls.push_back(services_.activations->Keep(tables, it.row.number, it.row.token));
+  }
   it.opened = true;
   return absl::OkStatus();
 }
@@ -153,24 +166,28 @@ void Reporter::Adopt(const Handle& decision, Queued adopted) {
 }
 
 void Reporter::Activate(const Handle& decision, bool adopts, Queued activated) {
-  // Without entropy the report merely leaves without jitter.
-  const WindowTimes times =
-      ScheduleWindow(services_.clock->Now(), *options_.window, SystemBits().NextWord().value_or(0));
-  if (absl::Status reserved = Reserve(1); !reserved.ok()) return activated(std::move(reserved));
+  WindowTimes times;
+  if (has_window()) {
+    // Without entropy the report merely leaves without jitter.
+    times = ScheduleWindow(services_.clock->Now(), *options_.window,
+                           SystemBits().NextWord().value_or(0));
+    if (absl::Status reserved = Reserve(1); !reserved.ok()) return activated(std::move(reserved));
+  }
   auto it = std::make_shared<Activation>(Activation{.adopts = adopts,
                                                     .deferral = *decision.deferral,
                                                     .times = times,
-                                                    .row = OpenRowOf(decision, times)});
+                                                    .row = OpenRowOf(decision, times),
+                                                    .view = {},
+                                                    .calls = {}});
   services_.journal->Push(
       {.before = [this, it] { it->view = Look(/*seen=*/true); },
        .operation = [this, it](Transaction& transaction) { return OpenOnce(transaction, *it); },
        .committed =
            [this, it, activated = std::move(activated)](const absl::Status& status) {
-             if (status.ok() && it->opened) {
-               services_.timer->Expect(it->times.leave);
-             } else {
-               CancelReservation(1);
-             }
+             const bool opened = status.ok() && it->opened;
+             if (opened) services_.activations->Send(std::move(it->calls));
+             if (has_window())
+               opened ? services_.timer->Expect(it->times.leave) : CancelReservation(1);
              activated(status);
            }});
 }
@@ -294,7 +311,7 @@ void Reporter::OnReleased(const CallPtr& call) {
   } else {
     std::vector<OutboundReport> reports;
     reports.push_back(std::move(call->outbound));
-    services_.outbox->Add(std::move(reports));
+    services_.activations->Deliver(std::move(reports));
   }
   call->queued(absl::OkStatus());
 }

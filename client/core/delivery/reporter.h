@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "bandana/client.h"
 #include "client/core/callback.h"
+#include "client/core/delivery/activations.h"
 #include "client/core/delivery/counters.h"
-#include "client/core/delivery/outbox.h"
 #include "client/core/delivery/pending_reports.h"
 #include "client/core/delivery/stream_outbox.h"
 #include "client/core/delivery/window_timer.h"
@@ -40,6 +40,8 @@ class Reporter {
     std::optional<absl::Duration> window;  // of private models: reports leave when it is over
     absl::Duration remember;               // how long a drawn decision is remembered
     absl::Duration token_lifetime;
+    // The server closes the windows, and takes an activation so long after its decision.
+    std::optional<absl::Duration> activated_within;
     ClientOptions::WhenFull when_full = ClientOptions::WhenFull::kBlock;
     int queue_reports_max = 10'000;
     bool at_start = false;  // reports leave at starts alone
@@ -52,7 +54,7 @@ class Reporter {
     const EventMechanism* mechanism = nullptr;
     const ModelEpoch* epoch = nullptr;
     PendingReports* pending = nullptr;
-    Outbox* outbox = nullptr;
+    Activations* activations = nullptr;
     StreamOutbox* stream_outbox = nullptr;
     WindowTimer* timer = nullptr;
     OnReaction on_reaction;
@@ -63,8 +65,8 @@ class Reporter {
   bool has_window() const { return options_.window.has_value(); }
 
   // Takes over what earlier clients left with this owner: `adopted` rows, and steps of streams that
-  // wait. They leave now, or at a start.
-  void Start(int adopted, const std::map<StreamId, int>& waiting);
+  // wait. They leave now, or at a start. `activations`: calls that are still to be made.
+  void Start(int adopted, const std::map<StreamId, int>& waiting, Activations::Queue activations);
 
   // With a window: takes a place in the queue for each event of the next Select, or none. Errors:
   // RESOURCE_EXHAUSTED.
@@ -101,8 +103,8 @@ class Reporter {
   void Activate(const Handle& decision, bool adopts, Queued activated);
   // Opens it, unless it is or was. Errors: as Client::Activate.
   absl::Status OpenOnce(Transaction& transaction, Activation& it) const;
-  // Errors: FAILED_PRECONDITION the model has gone into another epoch; or the report would come
-  // when the server takes it no longer.
+  // Errors: FAILED_PRECONDITION the model has gone into another epoch; or the server would not take
+  // the activation, or the report, any more.
   absl::Status MayActivate(const View& view, const Deferral& deferral,
                            const WindowTimes& times) const;
   using CallPtr = std::shared_ptr<Call>;

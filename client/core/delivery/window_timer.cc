@@ -167,7 +167,7 @@ void WindowTimer::HandOver(Pulse& pulse) {
   }
   if (pulse.leaving.empty()) return;
   services_.pending->Begin(static_cast<std::int64_t>(pulse.leaving.size()));
-  services_.outbox->Add(std::move(pulse.leaving));
+  services_.activations->Deliver(std::move(pulse.leaving));
 }
 
 void WindowTimer::Finish(Pulse& pulse, const absl::Status& status) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "client/core/delivery/activations.h"
 #include "client/core/delivery/counters.h"
 #include "client/core/delivery/outbox.h"
 #include "client/core/delivery/pending_reports.h"
@@ -43,7 +44,7 @@ class WindowTimer {
     const ModelEpoch* epoch = nullptr;
     // Refused: open decisions end without a report.
     PendingReports* pending = nullptr;
-    Outbox* outbox = nullptr;
+    Activations* activations = nullptr;
     StreamOutbox* stream_outbox = nullptr;
   };
   WindowTimer(Options options, Services services)

@@ -147,12 +147,12 @@ class ServerRanker : public Ranker {
   void Close() override { arm_effects_.Close(); }
   void FetchAtStart(Callback<void()> done) override { arm_effects_.FetchAtStart(std::move(done)); }
 
-  absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
-                              const Ranks& ranks) override {
+  absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms, const Ranks& ranks,
+                              bool deferred) override {
     std::vector<double> finite;
     const Arms offered = ArmsToRank(spec(), arms, finite);
-    BANDANA_ASSIGN_OR_RETURN(
-        auto request, MakeSelectRequest(spec().name, spec().dimension, user, offered, ranks));
+    BANDANA_ASSIGN_OR_RETURN(auto request, MakeSelectRequest(spec().name, spec().dimension, user,
+                                                             offered, ranks, deferred));
     return Asking(std::move(request));
   }
   absl::StatusOr<Run> PrepareSlots(std::string_view user, const Arms& arms, int slots) override {
@@ -238,11 +238,12 @@ class CountingRanker final : public ServerRanker {
  public:
   using ServerRanker::ServerRanker;
 
-  absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
-                              const Ranks& ranks) override {
+  absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms, const Ranks& ranks,
+                              bool deferred) override {
     BANDANA_RETURN_IF_ERROR(CheckRanksHere(ranks));
-    return Keeping(
-        arms, [&](const Arms& offered) { return ServerRanker::Prepare(user, offered, ranks); });
+    return Keeping(arms, [&](const Arms& offered) {
+      return ServerRanker::Prepare(user, offered, ranks, deferred);
+    });
   }
   absl::StatusOr<Run> PrepareSlots(std::string_view user, const Arms& arms, int slots) override {
     return Keeping(arms, [&](const Arms& offered) {
@@ -303,8 +304,8 @@ class ClockRanker final : public Ranker {
   void Close() override { clock_.Close(); }
   void FetchAtStart(Callback<void()> done) override { clock_.FetchAtStart(std::move(done)); }
 
-  absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
-                              const Ranks& ranks) override {
+  absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms, const Ranks& ranks,
+                              bool) override {
     return RankWith(spec_, user, arms, ranks, [this] { return Known{clock_.Latest(), nullptr}; });
   }
   absl::StatusOr<Run> PrepareSlots(std::string_view, const Arms&, int) override {
@@ -313,7 +314,7 @@ class ClockRanker final : public Ranker {
   absl::StatusOr<Run> PreparePoint(std::string_view) override { return NotOfPoints(spec_); }
   absl::StatusOr<Run> PrepareHere(std::string_view user, const Arms& arms,
                                   const Ranks& ranks) override {
-    return Prepare(user, arms, ranks);
+    return Prepare(user, arms, ranks, /*deferred=*/false);
   }
   void Refresh(std::string_view, Refreshed done) override {
     done(FailedPrecondition("model ", spec_.name,

@@ -49,9 +49,10 @@ class Ranker {
   // At a start: each fetch once. `done` runs when they were answered, or were not.
   virtual void FetchAtStart(Callback<void()> done) { done(); }
 
-  // As Client's Select, SelectSlots, SelectPoint, SelectOnDevice and RefreshPosterior.
-  virtual absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms,
-                                      const Ranks& ranks) = 0;
+  // As Client's Select, SelectSlots, SelectPoint, SelectOnDevice and RefreshPosterior. `deferred`:
+  // the server, which ranks, is to wait for an Activate.
+  virtual absl::StatusOr<Run> Prepare(std::string_view user, const Arms& arms, const Ranks& ranks,
+                                      bool deferred = false) = 0;
   virtual absl::StatusOr<Run> PrepareSlots(std::string_view user, const Arms& arms, int slots) = 0;
   virtual absl::StatusOr<Run> PreparePoint(std::string_view user) = 0;
   virtual absl::StatusOr<Run> PrepareHere(std::string_view user, const Arms& arms,

@@ -24,6 +24,7 @@ enum Field : int {
   kTopK = 4,
   kShown = 5,
   kContext = 7,
+  kDeferred = 9,
   kSlots = 11,
   kPolicyHash = 15,
   kRules = 16
@@ -144,7 +145,7 @@ absl::StatusOr<std::string> ArmSetOf(const Arms& arms, int dimension, SelectRequ
 }
 
 absl::StatusOr<SelectRequest> Make(const std::string& model, int dimension, std::string_view user,
-                                   const Arms& arms, const Ranks& ranks, int slots) {
+                                   const Arms& arms, const Ranks& ranks, bool deferred, int slots) {
   SelectRequest request;
   BANDANA_ASSIGN_OR_RETURN(const std::string set, ArmSetOf(arms, dimension, request));
   request.top_k = slots == 0 ? static_cast<std::uint32_t>(ranks.top_k) : 0;
@@ -156,6 +157,7 @@ absl::StatusOr<SelectRequest> Make(const std::string& model, int dimension, std:
   writer.Number(kTopK, request.top_k);
   writer.Number(kShown, static_cast<std::uint32_t>(ranks.shown));
   if (arms.context != nullptr) writer.Message(kContext, StructOf(*arms.context));
+  writer.Number(kDeferred, deferred ? 1U : 0U);
   writer.Number(kSlots, request.slots);
   if (arms.rules == nullptr) return request;
   if (!request.has_ids) {
@@ -194,7 +196,7 @@ absl::StatusOr<SelectRequest> MakePointRequest(const std::string& model, std::st
 
 absl::StatusOr<SelectRequest> MakeSelectRequest(const std::string& model, int dimension,
                                                 std::string_view user, const Arms& arms,
-                                                const Ranks& ranks) {
+                                                const Ranks& ranks, bool deferred) {
   BANDANA_RETURN_IF_ERROR(CheckUser(user));
   if (ranks.top_k < 1 || ranks.top_k > kTopKMax) {
     return InvalidArgument("top_k must be in [1, ", kTopKMax, "], got ", ranks.top_k);
@@ -202,7 +204,7 @@ absl::StatusOr<SelectRequest> MakeSelectRequest(const std::string& model, int di
   if (ranks.shown < 0 || ranks.shown >= ranks.top_k) {
     return InvalidArgument("ranks.shown must be in [0, ", ranks.top_k, "), got ", ranks.shown);
   }
-  return Make(model, dimension, user, arms, ranks, 0);
+  return Make(model, dimension, user, arms, ranks, deferred, 0);
 }
 
 absl::StatusOr<SelectRequest> MakeSlotsRequest(const std::string& model, int dimension,
@@ -211,7 +213,7 @@ absl::StatusOr<SelectRequest> MakeSlotsRequest(const std::string& model, int dim
     return InvalidArgument("slots must be in [1, ", kSlotsMax, "], got ", slots);
   }
   BANDANA_RETURN_IF_ERROR(CheckUser(user));
-  return Make(model, dimension, user, arms, Ranks(), slots);
+  return Make(model, dimension, user, arms, Ranks(), /*deferred=*/false, slots);
 }
 
 absl::Status CheckNamedArms(std::span<const NamedArm> arms) {

@@ -32,7 +32,7 @@ absl::Status CheckUser(std::string_view user);
 // Errors: INVALID_ARGUMENT user, ranks, shape. Texts give shapes only.
 absl::StatusOr<SelectRequest> MakeSelectRequest(const std::string& model, int dimension,
                                                 std::string_view user, const Arms& arms,
-                                                const Ranks& ranks);
+                                                const Ranks& ranks, bool deferred = false);
 // As above for `slots` arms that are shown at once, each a decision of its own.
 absl::StatusOr<SelectRequest> MakeSlotsRequest(const std::string& model, int dimension,
                                                std::string_view user, const Arms& arms, int slots);

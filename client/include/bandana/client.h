@@ -266,26 +266,28 @@ class Client {
   // As Select, of a decision that is not shown yet. It is nothing but the ranking until Activate:
   // no event, nothing paid, and nothing is kept of it but its handle, which then also holds the
   // features of the ranks where Select would have stored them. A decision that is never activated
-  // is never reported. For local models with a reward window, which closes on this device. Errors
-  // also: FAILED_PRECONDITION another model, whose server closes the windows, or which has none.
+  // is never reported. For models with a reward window; where the server closes it, it is asked to
+  // wait for Activate. Errors also: FAILED_PRECONDITION the model has none.
   virtual absl::StatusOr<Selection> SelectDeferred(std::string_view user, const Arms& arms,
                                                    Ranks ranks = {}) = 0;
   // Makes a deferred decision an event: it is paid for, its window opens now, and when it is over
   // the decision is reported, reaction or not. Blocks until that is durable. Call it when the arm
   // is shown, before anybody can react: it is seen that a decision was activated, and when, so it
   // must never follow from a reaction. A repeat changes nothing, nor does a selection that is not
-  // deferred. Where it fails the decision is no event: do not show it, or ask again.
+  // deferred. Where it fails the decision is no event: do not show it, or ask again. A server that
+  // closes the windows is told by a call that is durable first, and repeated until it is answered;
+  // the report waits for that.
   //
   // Errors: INVALID_ARGUMENT not a selection of this client's model and store; FAILED_PRECONDITION
   // the user's events are used up, the model has gone into another epoch or changed, or the
-  // decision is so old that its report would come after token_lifetime; RESOURCE_EXHAUSTED no place
-  // in the queue; UNAVAILABLE the store failed.
+  // decision is so old that its report would come after token_lifetime, or the server would not
+  // activate it; RESOURCE_EXHAUSTED no place in the queue; UNAVAILABLE the store failed.
   virtual absl::Status Activate(const Selection& selection) = 0;
 
   // A decision that a backend fetched becomes this device's, once: it counts from now on, as by
   // Activate. A token is never adopted twice by a store. Makes no call, and blocks until it is
   // durable. Call it when what shows the arm is loaded: that a decision was adopted, and when, is
-  // seen, so it must never follow from a reaction. For models as SelectDeferred.
+  // seen, so it must never follow from a reaction. For local models with a reward window.
   //
   // Errors: those of Activate; INVALID_ARGUMENT, naming the field: the answer is of another user,
   // model or policy, or its ranks or windows are none; FAILED_PRECONDITION the token was adopted

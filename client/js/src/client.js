@@ -81,15 +81,12 @@ export class Client {
   #select(by, user, arms, how) {
     return this.#ask("select", by, user, arms, how);
   }
-  // The decision that comes too late must be none: so it is deferred, and counts from its activation. Without windows on this device an answer
-  // that nobody reports leaves nothing here.
+  // The decision that comes too late must be none: with a window it is deferred, and counts from its activation. Without one an answer that nobody
+  // reports leaves nothing.
   async #selectInTime(user, arms, ranks, { afterMs, order }) {
     if (!(afterMs >= 0)) throw new BandanaError("INVALID_ARGUMENT", `fallback.afterMs must be at least 0, got ${afterMs}`);
     if (!Array.isArray(order)) throw new BandanaError("INVALID_ARGUMENT", "fallback.order must be a list of positions in the arms");
     const windows = this.model.rewardWindowMs !== null;
-    if (windows && !this.model.local) {
-      throw new BandanaError("FAILED_PRECONDITION", `fallback: the reward windows of model ${this.model.name} are closed by its server`);
-    }
     const late = Symbol("late");
     let timer;
     const timeout = new Promise((resolve) => (timer = setTimeout(resolve, afterMs, late)));

@@ -22,10 +22,10 @@ namespace {
 constexpr char kPushbackKey[] = "grpc-retry-pushback-ms";
 
 constexpr const char* kMethods[] = {
-    "/bandana.v1.Recommender/GetModel",     "/bandana.v1.Recommender/Select",
-    "/bandana.v1.Recommender/BatchSelect",  "/bandana.v1.Recommender/Report",
-    "/bandana.v1.Recommender/Submit",       "/bandana.v1.Recommender/GetPosterior",
-    "/bandana.v1.Recommender/GetArmEffects"};
+    "/bandana.v1.Recommender/GetModel",      "/bandana.v1.Recommender/Select",
+    "/bandana.v1.Recommender/BatchSelect",   "/bandana.v1.Recommender/Report",
+    "/bandana.v1.Recommender/Submit",        "/bandana.v1.Recommender/GetPosterior",
+    "/bandana.v1.Recommender/GetArmEffects", "/bandana.v1.Recommender/Activate"};
 
 // One call under way: the tag of its completion.
 struct Call {

@@ -508,6 +508,10 @@ std::vector<Mutant> MakeMutants() {
        .description = "device: a report leaves when it is due, if the process still lives",
        .seeds = 672,
        .leaves_when_due = true},
+      {.name = "activates-at-reaction",
+       .description = "device: the server hears that a decision is shown when its reaction comes",
+       .seeds = 336,
+       .activates_at_reaction = true},
   };
 }
 

@@ -58,6 +58,8 @@ struct Mutant {
 
   // Devices whose reports must leave at starts alone send when they are due.
   bool leaves_when_due = false;
+  // Deferred decisions are activated when their reaction comes, and not when they are shown.
+  bool activates_at_reaction = false;
 
   // Whether the fault is the server's, which its readers notice.
   bool of_server() const { return wrap || wrap_handlers || view || reports_share_rate; }

@@ -110,6 +110,7 @@ void Network::Mask(Request& request) const {
     select.clear_rules();
   };
   if constexpr (std::is_same_v<Request, v1::SelectRequest>) mask(request);
+  if constexpr (std::is_same_v<Request, v1::ActivateRequest>) request.clear_tokens();
   if constexpr (std::is_same_v<Request, v1::BatchSelectRequest>) {
     for (v1::SelectRequest& select : *request.mutable_decisions()) mask(select);
   }
@@ -247,7 +248,8 @@ void Network::Falsify(const Fate& fate, Answer& answer, Response& response) {
     }
   }
   if constexpr (std::is_same_v<Response, v1::SubmitResponse> ||
-                std::is_same_v<Response, v1::ReportResponse>) {
+                std::is_same_v<Response, v1::ReportResponse> ||
+                std::is_same_v<Response, v1::ActivateResponse>) {
     for (auto& result : *response.mutable_results()) {
       result.set_code(static_cast<v1::OutcomeCode>(1 + lie % 4));
       result.set_reason(lie % 3 == 0 ? v1::TOKEN_FOREIGN : static_cast<v1::RejectReason>(lie % 12));
@@ -288,6 +290,8 @@ std::unique_ptr<device::Transport> Network::MakeTransport() {
         case Method::kGetArmEffects:
           return network.Typed<v1::GetArmEffectsRequest, v1::GetArmEffectsResponse>(link_, request,
                                                                                     done);
+        case Method::kActivate:
+          return network.Typed<v1::ActivateRequest, v1::ActivateResponse>(link_, request, done);
       }
     }
     void Shutdown() override { link_->Close(); }

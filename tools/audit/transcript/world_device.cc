@@ -186,8 +186,40 @@ absl::Status WorldDevice::Kill() {
 void WorldDevice::Select(const Choice& choice,
                          std::function<void(absl::StatusOr<Selection>)> done) {
   const Combination& combination = *options_.scenario->combination;
+  if (IsShownLater(choice)) return SelectDeferred(choice, done);
   if (!combination.on_device) return combination.asking->Select(*client_, choice, std::move(done));
   AfterStart([this, choice, done = std::move(done)] { SelectHere(choice, done); });
+}
+
+// Every other decision of arms that the SDK asks for in clear, where the server closes the windows.
+bool WorldDevice::IsShownLater(const Choice& choice) const {
+  const Combination& combination = *options_.scenario->combination;
+  const bool can = combination.window && combination.asking == &AsksInline() &&
+                   !combination.on_device && !client_->model().local;
+  return can && choice.number % 2 == 1;
+}
+
+// One in seven is late: it is never shown, and nobody reacts to it.
+void WorldDevice::SelectDeferred(const Choice& choice,
+                                 const std::function<void(absl::StatusOr<Selection>)>& done) {
+  const bool late = choice.number % 7 == 5 && choice.number != options_.scenario->target;
+  client_->Inside([&](device::ClientCore& core) {
+    core.SelectDeferred(absl::StrCat(choice.user), Arms::Inline(choice.features),
+                        Ranks(choice.top_k, choice.shown),
+                        [this, late, done](absl::StatusOr<Selection> selection) {
+                          if (late) return;
+                          if (!selection.ok() || ActivatesAtReaction()) return done(selection);
+                          Activate(*selection, [done, selection](const absl::Status& activated) {
+                            activated.ok() ? done(selection) : done(activated);
+                          });
+                        });
+  });
+}
+
+void WorldDevice::Activate(const Selection& selection,
+                           std::function<void(absl::Status)> activated) {
+  client_->Inside(
+      [&](device::ClientCore& core) { core.Activate(selection, std::move(activated)); });
 }
 
 void WorldDevice::AfterStart(Timeline::Task task) {
@@ -215,6 +247,7 @@ void WorldDevice::Report(const Selection& selection, const Reaction& reaction,
                          std::function<void()> taken) {
   // An ignored reaction is answered before it is accepted.
   auto ignored = std::make_shared<bool>(false);
+  if (ActivatesAtReaction()) Activate(selection, [](const absl::Status&) {});
   client_->ReportAsync(
       selection, reaction.value, std::nullopt,
       [ignored, taken = std::move(taken)](const absl::Status& status) {

@@ -68,6 +68,13 @@ class WorldDevice {
   // Runs `task` when no start is under way, which takes simulated time.
   void AfterStart(Timeline::Task task);
   void SelectHere(const Choice& choice, const std::function<void(absl::StatusOr<Selection>)>& done);
+  bool IsShownLater(const Choice& choice) const;
+  void SelectDeferred(const Choice& choice,
+                      const std::function<void(absl::StatusOr<Selection>)>& done);
+  bool ActivatesAtReaction() const {
+    return options_.mutant != nullptr && options_.mutant->activates_at_reaction;
+  }
+  void Activate(const Selection& selection, std::function<void(absl::Status)> activated);
   std::string path() const { return folder_ + "/store"; }
   device::Seams MakeSeams();
   // Whether the client that is made now begins with a start, for which it asks for the model first,
