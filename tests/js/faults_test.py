@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The JavaScript SDK where a browser's storage is full, blocked or cleared: clear errors, and nothing is sent that was not made durable.
+"""The JavaScript SDK where a browser's storage is full, blocked, cleared or private: clear errors, and nothing is sent that was not made durable.
 
 Usage: faults_test.py SERVER PACKAGE. Exits with 77 (skipped) where there is no Chromium.
 """
@@ -100,8 +100,23 @@ def cleared(browser, api, origin, problems):
     check(problems, "events of a store that was cleared", seen, 0)
 
 
+def private(browser, api, origin, problems):
+    """A private window has a store of its own as long as it is open: rows and mark go together, and the next one begins anew."""
+    for window in range(2):
+        with browser.private():
+            for visit in range(2):
+                browser.open(f"{origin}/page.html?{visit}", 800, 600, False)
+                seen = run(browser, api, f"""
+                    const client = await open("slow", "private");
+                    const before = (await client.spent("ann")).events;
+                    await client.report(await client.select("ann", {ARMS}), 1);
+                    await client.close();
+                    return before;""")
+                check(problems, f"events in private window {window} before visit {visit}", seen, visit)
+
+
 def test(browser, api, origin, problems):
-    for part in (full, blocked, cleared):
+    for part in (full, blocked, cleared, private):
         part(browser, api, origin, problems)
 
 

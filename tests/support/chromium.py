@@ -3,6 +3,7 @@
 The page's Content-Security-Policy holds for the page, not for what a test evaluates."""
 
 import base64
+import contextlib
 import fcntl
 import json
 import os
@@ -39,7 +40,11 @@ class Chromium:
         self._next = 0
         self._session = None
         self._events = []
-        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        self._attach()
+
+    def _attach(self, **where):
+        """To a new page, whose commands follow."""
+        target = self._call("Target.createTarget", url="about:blank", **where)["targetId"]
         self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self._call("Page.enable")
         self._call("Log.enable")
@@ -66,6 +71,19 @@ class Chromium:
             raise RuntimeError(f"{url}: {answer['errorText']}")
         while not any(event["method"] == "Page.loadEventFired" for event in self._events):
             self._take()
+
+    @contextlib.contextmanager
+    def private(self):
+        """The page is that of a private window meanwhile, whose storage ends with it."""
+        before, self._session = self._session, None
+        context = self._call("Target.createBrowserContext")["browserContextId"]
+        try:
+            self._attach(browserContextId=context)
+            yield
+        finally:
+            self._session = None
+            self._call("Target.disposeBrowserContext", browserContextId=context)
+            self._session = before
 
     def evaluate(self, expression):
         """The value of a JavaScript expression in the page."""
