@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/mapped_file.h"
 #include "common/base/status.h"
 #include "common/decisions/joined_decision.h"
