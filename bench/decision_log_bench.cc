@@ -100,12 +100,12 @@ int Main(std::uint64_t decisions) {
     adding += one.Seconds();
     rows.push_back({.decision = IdOf(n), .value = n % 20 == 0 ? 1.0 : 0.0, .sequence = n + 1});
     if (rows.size() < 10'000) continue;
-    log->AddRewards(rows);
+    log->AddRewards(rows, n + 1);
     rows.clear();
     now += absl::Milliseconds(100);
     log->Step();
   }
-  log->AddRewards(rows);
+  log->AddRewards(rows, decisions);
   log->Flush();
   const auto count = static_cast<double>(decisions);
   const server::DecisionLog::Figures figures = log->figures();

@@ -122,6 +122,7 @@ bool Join(const SegmentHeader& header, const StoredDecision& stored, FindOutcome
     const DecisionOutcome* const outcome = one ? first : outcome_of(stored.slots[i]);
     if (outcome == nullptr || !outcome->value) {
       const bool over = !stored.deferred && now >= stored.time + header.reported_within;
+      if (over && header.closes_windows) return false;
       slot.state = over ? RewardState::kUnreported : RewardState::kPending;
       continue;
     }

@@ -30,8 +30,9 @@ std::string HexOf(const StoredId& id);
 using FindOutcome = absl::FunctionRef<const DecisionOutcome*(const StoredId&)>;
 
 // Fills `out` with all but the user. False: the decision is deferred and was not shown, as far as
-// anybody knows. `now`: of the model's clock; a reward that has not come by then, and cannot any
-// more, is unreported. Requires a decision of a segment with this header. Threads: safe.
+// anybody knows, or its window was not opened. `now`: of the model's clock; a reward that has not
+// come by then, and cannot any more, is unreported. Requires a decision of a segment with this
+// header. Threads: safe.
 bool Join(const SegmentHeader& header, const StoredDecision& stored, FindOutcome find,
           absl::Time now, LoggedDecision& out);
 

@@ -14,6 +14,8 @@ namespace bandana {
 namespace {
 
 constexpr std::string_view kMagic = "bandana decisions 1\n";
+constexpr std::uint8_t kClipped = 1;
+constexpr std::uint8_t kClosesWindows = 2;
 
 std::uint32_t Checksum(std::string_view bytes) {
   return static_cast<std::uint32_t>(
@@ -35,7 +37,7 @@ std::string EncodeHeader(const SegmentHeader& header) {
   ByteWriter out(bytes);
   out.U8(static_cast<std::uint8_t>(header.kind));
   out.U8(static_cast<std::uint8_t>(header.form));
-  out.U8(header.clipped ? 1 : 0);
+  out.U8((header.clipped ? kClipped : 0) | (header.closes_windows ? kClosesWindows : 0));
   out.Fixed(header.instance);
   out.I64(absl::ToUnixNanos(header.made));
   out.F64(header.range.min);
@@ -65,7 +67,9 @@ absl::StatusOr<SegmentHeader> DecodeHeader(std::string_view segment) {
   if (kind < 1 || kind > 3 || form > 1) return DataLoss("decision log: a header of another format");
   header.kind = static_cast<SegmentKind>(kind);
   header.form = static_cast<RewardForm>(form);
-  header.clipped = in.U8() != 0;
+  const std::uint8_t flags = in.U8();
+  header.clipped = (flags & kClipped) != 0;
+  header.closes_windows = (flags & kClosesWindows) != 0;
   in.Fixed(header.instance);
   header.made = absl::FromUnixNanos(in.I64());
   header.range = {.min = in.F64(), .max = in.F64()};
@@ -115,7 +119,7 @@ void AppendRow(const UserRow& row, std::string& out) {
 }
 
 void AppendRow(const RewardRow& row, std::uint64_t first_sequence, std::string& out) {
-  const std::uint64_t behind = row.kind == RewardKind::kActive ? 0 : row.sequence - first_sequence;
+  const std::uint64_t behind = row.sequence - first_sequence;
   BANDANA_CHECK(behind <= 0xffffffff);
   const std::size_t begin = out.size();
   ByteWriter to(out);
@@ -162,7 +166,7 @@ std::optional<RewardRow> RewardRowAt(std::string_view segment, std::uint64_t fir
   in.Fixed(row.decision);
   row.value = in.F64();
   const std::uint32_t behind = in.U32();
-  row.sequence = row.kind == RewardKind::kActive ? 0 : first_sequence + behind;
+  row.sequence = first_sequence + behind;
   row.mark = in.U32();
   if (in.U32() != Checksum(bytes.substr(0, kRewardRowBytes - 4)) || !std::isfinite(row.value)) {
     return std::nullopt;

@@ -38,7 +38,10 @@ struct SegmentHeader {
   double epsilon = 0;
   double low = 0;
   double high = 0;
-  bool clipped = false;              // CENTRED_RANDOMIZER
+  bool clipped = false;  // CENTRED_RANDOMIZER
+  // The server closes windows, each with an event: a decision that none is of by then had none
+  // opened, and is no line.
+  bool closes_windows = false;
   absl::Duration reported_within;    // no reward comes later than this after a decision
   std::uint64_t first_sequence = 0;  // rewards: of the model's log; rows count from it
 };
@@ -92,7 +95,7 @@ void AppendRow(const UserRow& row, std::string& out);
 enum class RewardKind : std::uint8_t {
   kEvent = 1,  // an event: its value is the reward
   kShown = 2,  // another arm than the first was shown: its mark. No value
-  kActive = 3  // a deferred decision was shown. No value, no sequence
+  kActive = 3  // its window was opened: a deferred decision was shown. No value
 };
 struct RewardRow {
   RewardKind kind = RewardKind::kEvent;

@@ -30,6 +30,9 @@ absl::StatusOr<std::unique_ptr<DecisionCounts>> DecisionCounts::Open(const std::
   if (shared->magic != kMagic) {
     shared->taken = 0;
     shared->written = 0;
+    shared->through = 0;
+    shared->through_nanos = 0;
+    shared->deferred = 0;
     shared->magic = kMagic;
   }
   return std::unique_ptr<DecisionCounts>(new DecisionCounts(shared));
@@ -42,6 +45,27 @@ void DecisionCounts::AtLeast(std::uint64_t written) {
   if (taken() < this->written()) {
     shared_->taken.store(this->written(), std::memory_order_relaxed);
   }
+}
+
+void DecisionCounts::SetThrough(const Through& through) {
+  // A process that is killed in between leaves an older sequence with a later time, or 0: it reads
+  // more entries again, or gives up more lines.
+  if (through.sequence < shared_->through.load(std::memory_order_relaxed)) {
+    shared_->through.store(through.sequence, std::memory_order_release);
+  }
+  shared_->through_nanos.store(absl::ToUnixNanos(through.time), std::memory_order_relaxed);
+  shared_->through.store(through.sequence, std::memory_order_release);
+}
+
+DecisionCounts::Through DecisionCounts::through() const {
+  const std::uint64_t sequence = shared_->through.load(std::memory_order_acquire);
+  if (sequence == 0) return {};
+  return {sequence, absl::FromUnixNanos(shared_->through_nanos.load(std::memory_order_relaxed))};
+}
+
+absl::Status DecisionCounts::Sync() {
+  if (::msync(shared_, sizeof(Shared), MS_SYNC) == 0) return absl::OkStatus();
+  return ErrnoStatus("counts of decisions", errno);
 }
 
 }  // namespace bandana::server

@@ -1,5 +1,6 @@
 #include "server/decisions/decision_log.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -34,7 +35,8 @@ absl::StatusOr<std::unique_ptr<DecisionLog>> DecisionLog::Open(Options options) 
 
 DecisionLog::~DecisionLog() { Close(); }
 
-void DecisionLog::Add(std::string decision, std::string_view user) {
+void DecisionLog::Add(std::string decision, std::string_view user, bool deferred) {
+  if (deferred && !store_->counts().deferred()) store_->counts().SetDeferred();
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
@@ -48,11 +50,12 @@ void DecisionLog::Add(std::string decision, std::string_view user) {
   if (wake) wake_.notify_one();
 }
 
-void DecisionLog::AddRows(std::span<const RewardRow> rows) {
+void DecisionLog::AddRewards(std::span<const RewardRow> rows, std::uint64_t through) {
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
-    wake = added_.empty();
+    wake = added_.empty() && !rows.empty();
+    added_.through = std::max(added_.through, through);
     if (added_.rewards.size() + rows.size() > kRewardsWaitingMax) {
       added_.rewards.clear();
       added_.decisions.clear();
@@ -63,16 +66,6 @@ void DecisionLog::AddRows(std::span<const RewardRow> rows) {
     }
   }
   if (wake) wake_.notify_one();
-}
-
-void DecisionLog::AddRewards(std::span<const RewardRow> rows) {
-  if (!rows.empty()) AddRows(rows);
-}
-
-void DecisionLog::AddActivations(std::span<const StoredId> ids) {
-  std::vector<RewardRow> rows;
-  for (const StoredId& id : ids) rows.push_back({.kind = RewardKind::kActive, .decision = id});
-  AddRewards(rows);
 }
 
 void DecisionLog::Run() {
@@ -98,11 +91,20 @@ void DecisionLog::Drain() {
   draining_.rewards.clear();
   draining_.bytes = 0;
   draining_.gave_up = false;
+  draining_.through = 0;
   {
     const std::lock_guard lock(mutex_);
     std::swap(draining_, added_);
   }
-  if (!draining_.empty()) Write(draining_, options_.now());
+  const absl::Time now = options_.now();
+  if (!draining_.empty()) Write(draining_, now);
+  if (draining_.through > written_.sequence) written_ = {draining_.through, now};
+}
+
+absl::Status DecisionLog::SyncAll() {
+  BANDANA_RETURN_IF_ERROR(store_->Sync());
+  if (written_.sequence > through().sequence) store_->counts().SetThrough(written_);
+  return absl::OkStatus();
 }
 
 void DecisionLog::Write(Batch& batch, absl::Time now) {
@@ -132,7 +134,7 @@ void DecisionLog::Housekeeping(absl::Time now) {
   store_->Retain(now, full);
   Publish();
   // A machine that fails loses at most this interval's lines.
-  store_->Sync().IgnoreError();
+  SyncAll().IgnoreError();
   WarnOfLosses(now);
 }
 
@@ -170,7 +172,7 @@ DecisionLog::Figures DecisionLog::figures() const {
 void DecisionLog::Flush() {
   const std::lock_guard writing(writing_);
   Drain();
-  if (const absl::Status synced = store_->Sync(); !synced.ok()) {
+  if (const absl::Status synced = SyncAll(); !synced.ok()) {
     store_->GiveUp();
     options_.warn(absl::StrCat("decision_log: its files are not durable, so its lines are gone: ",
                                synced.message()));
@@ -183,9 +185,37 @@ absl::StatusOr<std::uint64_t> DecisionLog::Erase(std::span<const std::string> us
   for (const std::string& user : users) {
     BANDANA_ASSIGN_OR_RETURN(pseudonyms.emplace_back(), options_.key->Of(user));
   }
+  return Erase(pseudonyms);
+}
+
+absl::StatusOr<std::uint64_t> DecisionLog::Erase(std::span<const UserPseudonym> users) {
   const std::lock_guard writing(writing_);
   Drain();
-  return store_->Erase(pseudonyms);
+  return store_->Erase(users);
+}
+
+absl::Status DecisionLog::RemoveAll() {
+  const std::lock_guard writing(writing_);
+  Drain();
+  store_->RemoveAll();
+  Publish();
+  return figures().lines == 0 ? absl::OkStatus()
+                              : Unavailable("decision_log: its lines cannot be removed");
+}
+
+void DecisionLog::GiveUpSince(absl::Time time) {
+  const std::lock_guard writing(writing_);
+  Drain();
+  store_->GiveUpSince(time);
+  Publish();
+}
+
+absl::Status DecisionLog::TakeBackFrom(std::uint64_t sequence) {
+  const std::lock_guard writing(writing_);
+  BANDANA_RETURN_IF_ERROR(store_->TakeBackFrom(sequence));
+  const DecisionCounts::Through before = through();
+  if (before.sequence >= sequence) store_->counts().SetThrough({sequence - 1, before.time});
+  return absl::OkStatus();
 }
 
 absl::Status DecisionLog::Look(const std::function<absl::Status(const DecisionStore&)>& look) {
@@ -212,7 +242,7 @@ void DecisionLog::Close() {
   if (thread_.joinable()) thread_.join();
   const std::lock_guard writing(writing_);
   Drain();
-  store_->Sync().IgnoreError();
+  SyncAll().IgnoreError();
   Publish();
 }
 

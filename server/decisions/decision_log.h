@@ -24,7 +24,7 @@
 
 namespace bandana::server {
 
-// Threads: all methods are safe. Add, AddRewards and AddActivations wait for nobody.
+// Threads: all methods are safe. Add and AddRewards wait for nobody.
 class DecisionLog {
  public:
   struct Options {
@@ -44,24 +44,31 @@ class DecisionLog {
 
   // A decision was answered with a token: an encoded StoredDecision. It becomes a line some 50 ms
   // later, or is dropped now, whole, where the queue or the disk is full.
-  void Add(std::string decision, std::string_view user);
-  // Rows of entries in the order of the model's log, each once.
-  void AddRewards(std::span<const RewardRow> rows);
-  // Deferred decisions, by the ids of their tokens, are shown.
-  void AddActivations(std::span<const StoredId> ids);
+  void Add(std::string decision, std::string_view user, bool deferred = false);
+  // Whether a decision was deferred, ever: then the openings of windows are rows as well.
+  bool deferred() const { return store_->counts().deferred(); }
+  // Rows of entries in the order of the model's log, each once: all there are up to `through`.
+  void AddRewards(std::span<const RewardRow> rows, std::uint64_t through);
 
   // The model's log may let go of its entries on return: what was added before is durable, or,
   // where the disk fails, all lines are gone.
   void Flush();
   // Lines of these users go before it returns: DecisionStore::Erase.
   absl::StatusOr<std::uint64_t> Erase(std::span<const std::string> users);
+  absl::StatusOr<std::uint64_t> Erase(std::span<const UserPseudonym> users);
+  // All lines and rewards go. Errors: UNAVAILABLE, and then some are left.
+  absl::Status RemoveAll();
+  // Lines of decisions at or after this time go, perhaps with some before.
+  void GiveUpSince(absl::Time time);
   // Calls `look` while nothing is written, with all that was added before in the files.
   absl::Status Look(const std::function<absl::Status(const DecisionStore&)>& look);
   const PseudonymKey& key() const { return *options_.key; }
 
-  // For the start, before anything is added. The rewards of entries beyond it are not here.
+  // For the start, before anything is added. The rewards of entries beyond these are not here:
+  // the newest that has one, and the newest that is known to have all of them.
   std::uint64_t last_sequence() const { return store_->last_sequence(); }
-  absl::Status TakeBackFrom(std::uint64_t sequence) { return store_->TakeBackFrom(sequence); }
+  DecisionCounts::Through through() const { return store_->counts().through(); }
+  absl::Status TakeBackFrom(std::uint64_t sequence);
 
   struct Figures {
     std::uint64_t lines = 0;
@@ -83,8 +90,9 @@ class DecisionLog {
   struct Batch {
     std::vector<Added> decisions;
     std::vector<RewardRow> rewards;
-    std::size_t bytes = 0;  // of the decisions
-    bool gave_up = false;   // rewards were dropped: no decision of before may stay
+    std::size_t bytes = 0;      // of the decisions
+    std::uint64_t through = 0;  // the model's log was read so far; 0: no further than before
+    bool gave_up = false;       // rewards were dropped: no decision of before may stay
     bool empty() const { return decisions.empty() && rewards.empty() && !gave_up; }
   };
 
@@ -93,17 +101,19 @@ class DecisionLog {
   void Run();
   // Writes what was added. Requires writing_.
   void Drain();
+  // Makes it durable, and says how far it goes. Errors: UNAVAILABLE. Requires writing_.
+  absl::Status SyncAll();
   void Write(Batch& batch, absl::Time now);
   void Housekeeping(absl::Time now);
   void Publish();
   void WarnOfLosses(absl::Time now);
-  void AddRows(std::span<const RewardRow> rows);
 
   const Options options_;
   std::mutex writing_;  // for what follows
   const std::unique_ptr<DecisionStore> store_;
   Batch draining_;
   std::vector<DecisionStore::Line> lines_;
+  DecisionCounts::Through written_;  // in the files, perhaps not durable yet
   absl::Time kept_at_ = absl::InfinitePast();
   absl::Time warned_at_ = absl::InfinitePast();
   std::uint64_t warned_of_ = 0;

@@ -127,7 +127,7 @@ absl::Status DecisionStore::RecoverRewards(std::uint64_t number) {
     while (rows > 0 && !RewardRowAt(map.bytes(), header.first_sequence, rows - 1)) --rows;
     for (std::size_t i = rows; i > 0; --i) {
       const auto row = RewardRowAt(map.bytes(), header.first_sequence, i - 1);
-      if (!row || row->kind == RewardKind::kActive) continue;
+      if (!row) continue;
       last_sequence_ = std::max(last_sequence_, row->sequence);
       break;
     }
@@ -235,12 +235,8 @@ std::size_t DecisionStore::Append(std::span<const Line> lines, absl::Time now) {
 }
 
 absl::Status DecisionStore::PutRows(std::span<const RewardRow> rows, absl::Time now) {
-  // Activations have no sequence.
-  const auto sequenced = [](const RewardRow& row) { return row.kind != RewardKind::kActive; };
-  const auto first = std::ranges::find_if(rows, sequenced);
-  const std::uint64_t begin = first == rows.end() ? last_sequence_ : first->sequence;
-  const std::uint64_t sequence =
-      std::max(last_sequence_, std::ranges::max(rows, {}, &RewardRow::sequence).sequence);
+  const std::uint64_t begin = rows.front().sequence;
+  const std::uint64_t sequence = std::max(last_sequence_, rows.back().sequence);
   const bool fits = reward_file_.is_open() && reward_file_.size() < kRewardSegmentBytes &&
                     now < rewards_.back().made + options_.keep / kSegmentsKept &&
                     sequence - rewards_.back().first_sequence <= 0xffffffff;
@@ -271,6 +267,9 @@ absl::Status DecisionStore::Sync() {
   dirty_decisions_ = false;
   if (dirty_rewards_) BANDANA_RETURN_IF_ERROR(reward_file_.Sync());
   dirty_rewards_ = false;
+  // Without it nobody would read again what the openings say.
+  if (counts_->deferred() && !deferred_is_durable_) BANDANA_RETURN_IF_ERROR(counts_->Sync());
+  deferred_is_durable_ = counts_->deferred();
   return absl::OkStatus();
 }
 
@@ -283,8 +282,23 @@ bool DecisionStore::RemoveOldest() {
   return true;
 }
 
-void DecisionStore::GiveUp() {
-  while (RemoveOldest()) {
+void DecisionStore::GiveUpSince(absl::Time time) {
+  // A file is written until the next one is made, and the newest until now.
+  std::size_t kept = 0;
+  while (kept + 1 < decisions_.size() && decisions_[kept + 1].made < time) ++kept;
+  while (kept > 0 && decisions_.size() > kept) {
+    CloseDecisions();
+    if (!RemoveDecisions(decisions_.back().number).ok()) return;
+    decisions_.pop_back();
+  }
+  while (kept == 0 && RemoveOldest()) {
+  }
+}
+
+void DecisionStore::RemoveAll() {
+  GiveUp();
+  while (decisions_.empty() && !rewards_.empty()) {
+    if (!RemoveOldestRewards()) return;
   }
 }
 

@@ -46,14 +46,18 @@ class DecisionStore {
   // All that was appended is durable on return. Errors: UNAVAILABLE.
   absl::Status Sync();
 
-  // The sequence of the newest reward, 0 where there is none.
+  // The sequence of the newest row, 0 where there is none.
   std::uint64_t last_sequence() const { return last_sequence_; }
   // Takes back the rewards from this sequence on: the model's log has gone back to before, or has
   // the entry still, of which perhaps not all rows were written. Errors: UNAVAILABLE.
   absl::Status TakeBackFrom(std::uint64_t sequence);
 
   // Removes all decisions: rewards of theirs are lost.
-  void GiveUp();
+  void GiveUp() { GiveUpSince(absl::InfinitePast()); }
+  // With all rewards.
+  void RemoveAll();
+  // Removes the segments that may have decisions at or after this time.
+  void GiveUpSince(absl::Time time);
   // Removes what is too old, and the oldest of what is too much. `disk_full`: also one more.
   // Rewards go with the decisions before them.
   void Retain(absl::Time now, bool disk_full);
@@ -119,6 +123,7 @@ class DecisionStore {
   std::uint64_t last_sequence_ = 0;
   bool dirty_decisions_ = false;
   bool dirty_rewards_ = false;
+  bool deferred_is_durable_ = false;
 };
 
 }  // namespace bandana::server

@@ -11,7 +11,6 @@
 #include <string>
 
 #include "common/base/bytes.h"
-#include "common/base/erased_text.h"
 #include "common/base/file.h"
 #include "common/base/private_file.h"
 #include "common/base/sha256.h"
@@ -27,37 +26,6 @@ constexpr std::size_t kFileBytes = 2 * PseudonymKey::kBytes + 1;
 int Digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-absl::StatusOr<std::shared_ptr<const PseudonymKey>> Parse(std::string_view text,
-                                                          const std::string& path) {
-  std::array<std::byte, PseudonymKey::kBytes> bytes{};
-  bool sound = text.size() == kFileBytes && text.back() == '\n';
-  for (std::size_t i = 0; sound && i < bytes.size(); ++i) {
-    const int high = Digit(text[2 * i]);
-    const int low = Digit(text[2 * i + 1]);
-    sound = high >= 0 && low >= 0;
-    bytes[i] = static_cast<std::byte>(16 * high + low);
-  }
-  if (!sound) return DataLoss(path, ": must hold 64 hexadecimal digits and a line end");
-  auto key = PseudonymKey::Make(bytes);
-  OPENSSL_cleanse(bytes.data(), bytes.size());
-  return key;
-}
-
-absl::Status MakeFile(const std::string& path) {
-  std::array<std::byte, PseudonymKey::kBytes> bytes{};
-  BANDANA_RETURN_IF_ERROR(SystemBits().Fill(bytes));
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  ErasedText file;
-  file.text.reserve(kFileBytes);
-  for (const std::byte byte : bytes) {
-    file.text += kDigits[std::to_integer<std::size_t>(byte >> 4)];
-    file.text += kDigits[std::to_integer<std::size_t>(byte & std::byte{15})];
-  }
-  file.text += '\n';
-  OPENSSL_cleanse(bytes.data(), bytes.size());
-  return WriteFileDurably(path, file.text, 0600);
 }
 
 }  // namespace
@@ -117,16 +85,48 @@ absl::StatusOr<std::shared_ptr<const PseudonymKey>> NewPseudonymKey() {
   return key;
 }
 
+absl::StatusOr<std::shared_ptr<const PseudonymKey>> ParsePseudonymKey(std::string_view text,
+                                                                      const std::string& where) {
+  std::array<std::byte, PseudonymKey::kBytes> bytes{};
+  bool sound = text.size() == kFileBytes && text.back() == '\n';
+  for (std::size_t i = 0; sound && i < bytes.size(); ++i) {
+    const int high = Digit(text[2 * i]);
+    const int low = Digit(text[2 * i + 1]);
+    sound = high >= 0 && low >= 0;
+    bytes[i] = static_cast<std::byte>(16 * high + low);
+  }
+  if (!sound) return DataLoss(where, ": must hold 64 hexadecimal digits and a line end");
+  auto key = PseudonymKey::Make(bytes);
+  OPENSSL_cleanse(bytes.data(), bytes.size());
+  return key;
+}
+
+absl::StatusOr<ErasedText> NewPseudonymKeyText() {
+  std::array<std::byte, PseudonymKey::kBytes> bytes{};
+  BANDANA_RETURN_IF_ERROR(SystemBits().Fill(bytes));
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  ErasedText file;
+  file.text.reserve(kFileBytes);
+  for (const std::byte byte : bytes) {
+    file.text += kDigits[std::to_integer<std::size_t>(byte >> 4)];
+    file.text += kDigits[std::to_integer<std::size_t>(byte & std::byte{15})];
+  }
+  file.text += '\n';
+  OPENSSL_cleanse(bytes.data(), bytes.size());
+  return file;
+}
+
 absl::StatusOr<std::shared_ptr<const PseudonymKey>> OpenPseudonymKey(const std::string& data_dir) {
   const std::string path = data_dir + "/decision_key";
   absl::StatusOr<std::string> text = ReadPrivateFile(path, kFileBytes + 1);
   if (absl::IsNotFound(text.status())) {
-    BANDANA_RETURN_IF_ERROR(MakeFile(path));
+    BANDANA_ASSIGN_OR_RETURN(const ErasedText made, NewPseudonymKeyText());
+    BANDANA_RETURN_IF_ERROR(WriteFileDurably(path, made.text, 0600));
     text = ReadPrivateFile(path, kFileBytes + 1);
   }
   BANDANA_RETURN_IF_ERROR(text.status());
   const ErasedText file{*std::move(text)};
-  return Parse(file.text, path);
+  return ParsePseudonymKey(file.text, path);
 }
 
 }  // namespace bandana::server

@@ -1,4 +1,5 @@
-// Who a user is to decision logs: a keyed pseudonym, the same in all models of a data folder.
+// Who a user is to decision logs: a keyed pseudonym, the same in all models of a data folder, or of
+// a database.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "common/base/erased_text.h"
 #include "common/decisions/segment.h"
 
 struct evp_mac_ctx_st;  // OpenSSL's EVP_MAC_CTX
@@ -45,6 +47,13 @@ class PseudonymKey {
 
 // A key that is in no file. Errors: UNAVAILABLE no randomness.
 absl::StatusOr<std::shared_ptr<const PseudonymKey>> NewPseudonymKey();
+
+// The text of a new key, for ParsePseudonymKey; to be kept secret. Errors: UNAVAILABLE no
+// randomness.
+absl::StatusOr<ErasedText> NewPseudonymKeyText();
+// Errors: DATA_LOSS damaged, naming `where`.
+absl::StatusOr<std::shared_ptr<const PseudonymKey>> ParsePseudonymKey(std::string_view text,
+                                                                      const std::string& where);
 
 // Reads data_dir/decision_key, or makes it (mode 0600) where it is missing. Errors:
 // FAILED_PRECONDITION not a regular file, or its mode lets others in; DATA_LOSS damaged;

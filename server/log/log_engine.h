@@ -95,6 +95,8 @@ class LogEngine {
   // UNAVAILABLE it does not answer.
   virtual absl::Status Reach() const { return absl::OkStatus(); }
 
+  // Names this server among all that use the store; empty: nobody shares it.
+  virtual std::string holder() const { return ""; }
   // The files that servers of the store share; null: each server has its own files. Errors: those
   // of a key file.
   virtual absl::StatusOr<std::shared_ptr<SharedFiles>> Shared() const {

@@ -33,7 +33,6 @@
 #include "server/models/apply_loop.h"
 #include "server/models/catalogue/arm_catalogue.h"
 #include "server/models/catalogue/catalogue.h"
-#include "server/models/decision_logging.h"
 #include "server/models/effect_names.h"
 #include "server/models/exported_file.h"
 #include "server/models/folder/checkpoint_store.h"
@@ -122,7 +121,8 @@ absl::Status Model::Start() {
       .trim =
           [this](std::uint64_t sequence) {
             if (decisions_ != nullptr) decisions_->Flush();
-            writer_->TrimThrough(sequence);
+            if (part_ != nullptr) sequence = trims_.Due(clock_.Steady(), sequence);
+            if (sequence > 0) writer_->TrimThrough(sequence);
           }});
   path_ = std::move(recovered.path);
   intake_ = MakeIntake(spec_);
@@ -144,15 +144,7 @@ absl::Status Model::Start() {
   if (recovered.state.notes != nullptr) arm_notes_ = recovered.state.notes->parts();
   freeing_ = std::make_unique<EffectFreeing>(effects_, spec_.effects ? spec_.effects->pairs_max : 0,
                                              options_.stepped, warn_);
-  BANDANA_ASSIGN_OR_RETURN(decisions_,
-                           OpenDecisionLog({.spec = spec_,
-                                            .folder = folder_,
-                                            .instance = instance_,
-                                            .log = *log_,
-                                            .applied = recovered.state.position.sequence,
-                                            .now = [this] { return clock_.Now(); }},
-                                           options_));
-  lift_ = Lift::Of(spec_, FactsOf(spec_, instance_));
+  BANDANA_RETURN_IF_ERROR(OpenDecisions(*log_, recovered.state.position.sequence, options_));
   BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
   if (owes) BANDANA_RETURN_IF_ERROR(OpenEpoch().status());
   // Reports in the windows of a former checkpoint stand nowhere else.
@@ -212,7 +204,7 @@ void Model::Retire() {
   retired_ = true;
   writer_->Close(Retired());
   StopLoop();
-  if (decisions_ != nullptr) decisions_->Close();
+  CloseDecisions();
 }
 
 absl::Status Model::PutGraph(const v1::Graph& graph) {

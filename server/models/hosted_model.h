@@ -22,12 +22,13 @@
 #include "common/model/entries/report.h"
 #include "common/model/state/noise_binding.h"
 #include "common/random/keyed_stream.h"
-#include "server/decisions/decision_export.h"
 #include "server/decisions/user_pseudonym.h"
 #include "server/log/log_engine.h"
 #include "server/models/exported_file.h"
 #include "server/models/folder/checkpoint_seal.h"
 #include "server/models/folder/checkpoint_store.h"
+#include "server/models/replicas/part_question.h"
+#include "server/models/replicas/part_store.h"
 #include "server/models/served_model.h"
 #include "server/models/users/user_batch.h"
 
@@ -58,6 +59,10 @@ struct HostedModelOptions {
   // The key of the users' pseudonyms in decision logs; a model that keeps one does not open
   // without.
   std::shared_ptr<const PseudonymKey> pseudonym_key;
+  // Where servers of one store say what they have of decision logs; null: nobody shares them.
+  std::shared_ptr<PartStore> parts;
+  // Asks the other servers of the store; null: there are none.
+  std::function<std::vector<PartAnswer>(const PartQuestion& question)> ask_parts;
   // The seal of checkpoints; null: not sealed. Files sealed before do not open without.
   std::shared_ptr<const CheckpointSeal> checkpoint_seal;
   // From this size on a checkpoint is the base of those after it, which say what changed since.
@@ -180,13 +185,6 @@ class AdministeredModel {
   // Everything that is kept of the user and of nobody else. Errors: INVALID_ARGUMENT the id's
   // length; NOT_FOUND; FAILED_PRECONDITION a model that knows nothing of single users; UNAVAILABLE.
   virtual absl::StatusOr<v1::ExportUserResponse> ExportUser(const std::string& id) = 0;
-  // The decision log's files of this range at this moment, and the time of the model's clock.
-  // Errors: FAILED_PRECONDITION the model keeps none.
-  struct DecisionFiles {
-    DecisionExport files;
-    absl::Time now;
-  };
-  virtual absl::StatusOr<DecisionFiles> ExportDecisions(const DecisionExport::Range& range) = 0;
   // Returns when durable and in the posterior. Errors: FAILED_PRECONDITION not a graph model;
   // INVALID_ARGUMENT the graph; UNAVAILABLE the log.
   virtual absl::Status PutGraph(const v1::Graph& graph) = 0;

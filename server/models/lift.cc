@@ -60,7 +60,7 @@ LiftReport Lift::Report(absl::Time now) {
 void FillLift(const ModelSpec& spec, Lift* lift, absl::Time now, v1::LiftStats& out) {
   if (lift == nullptr) {
     const std::string why = WhyNoLift(spec);
-    out.set_none(why.empty() ? "none here: another server owns the model" : why);
+    out.set_none(why.empty() ? "none here: this server keeps none of the model's decisions" : why);
     return;
   }
   const LiftReport report = lift->Report(now);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@
 #include "server/models/admission/value_counts.h"
 #include "server/models/apply_loop.h"
 #include "server/models/catalogue/arm_catalogue.h"
+#include "server/models/decision_answers.h"
+#include "server/models/decision_logging.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/hosted_model.h"
 #include "server/models/lift.h"
@@ -48,7 +51,17 @@ class LogModel : public Interface {
     bytes.reserve(512);
     EncodeDecision(decision, bytes);
     if (lift_ != nullptr) lift_->Decided(decision, bytes);
-    decisions_->Add(std::move(bytes), user);
+    decisions_->Add(std::move(bytes), user, decision.deferred);
+  }
+  absl::StatusOr<LoggedModel::DecisionFiles> ExportDecisions(
+      const DecisionExport::Range& range) override {
+    return ReadDecisions().Files(range);
+  }
+  absl::StatusOr<PartAnswer> AnswerPart(const PartQuestion& question) override {
+    return ReadDecisions().Answer(question, *loop_);
+  }
+  absl::Status FollowDeletions() override {
+    return part_ == nullptr ? absl::OkStatus() : part_->CatchUp().status();
   }
   void CountBaseline(bool agreed) override { apprentice_.Decided(agreed); }
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
@@ -87,6 +100,47 @@ class LogModel : public Interface {
     }
   }
 
+  // Opens the decision log of a state in which `applied` entries are, and the lift. `log` as
+  // DecisionLogPlace.
+  absl::Status OpenDecisions(const LogReader& log, std::uint64_t applied,
+                             const HostedModelOptions& options) {
+    BANDANA_ASSIGN_OR_RETURN(OpenedDecisions opened,
+                             OpenDecisionLog({.spec = spec_,
+                                              .folder = folder_,
+                                              .instance = instance_,
+                                              .log = log,
+                                              .applied = applied,
+                                              .issuer = numbers_->issuer(),
+                                              .now = [this] { return clock_.Now(); }},
+                                             options));
+    decisions_ = std::move(opened.log);
+    part_ = std::move(opened.part);
+    lift_ = decisions_ == nullptr ? nullptr : Lift::Of(spec_, FactsOf(spec_, instance_));
+    return absl::OkStatus();
+  }
+  // ApplyLoop::Hooks::applied; null where nothing is kept.
+  std::function<void(std::span<const LogEntry>)> RewardHook() {
+    if (decisions_ == nullptr) return nullptr;
+    return [this](std::span<const LogEntry> entries) {
+      if (entries.empty()) return;
+      const RowRule rule{.dimension = spec_.public_spec.dimension,
+                         .openings = decisions_->deferred(),
+                         .part = part_.get()};
+      std::vector<RewardRow> rows;
+      for (const LogEntry& entry : entries) AppendRows(entry, rule, rows);
+      decisions_->AddRewards(rows, entries.back().position.sequence);
+      if (lift_ != nullptr) lift_->Rewarded(rows, clock_.Now());
+    };
+  }
+  // Another object may open the folder on return.
+  void CloseDecisions() {
+    if (part_ != nullptr) part_->Close();
+    if (decisions_ != nullptr) decisions_->Close();
+  }
+  DecisionAnswers ReadDecisions() {
+    return DecisionAnswers(spec_, instance_, decisions_.get(), part_.get(), clock_);
+  }
+
   const ModelSpec spec_;
   const Sha256Digest policy_{spec_.public_spec.PolicyHash()};
   const std::string folder_;
@@ -106,6 +160,7 @@ class LogModel : public Interface {
   ArmNotes::Parts arm_notes_;
   std::unique_ptr<DecisionNumbers> numbers_;
   std::unique_ptr<DecisionLog> decisions_;  // null: the model keeps none
+  std::unique_ptr<DecisionPart> part_;      // null: all of it is here
   std::unique_ptr<Lift> lift_;              // null: it can show none
   std::unique_ptr<ApplyLoop> loop_;
 };

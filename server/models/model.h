@@ -14,6 +14,7 @@
 #include "common/design/family.h"
 #include "server/models/folder/stored_config.h"
 #include "server/models/running_model.h"
+#include "server/models/trim_delay.h"
 
 namespace bandana::server {
 
@@ -48,7 +49,6 @@ class Model final : public RunningModel {
   absl::StatusOr<v1::ListUsersResponse> ListUsers(std::string_view after,
                                                   std::uint32_t limit) const override;
   absl::StatusOr<v1::ExportUserResponse> ExportUser(const std::string& id) override;
-  absl::StatusOr<DecisionFiles> ExportDecisions(const DecisionExport::Range& range) override;
   absl::Status PutGraph(const v1::Graph& graph) override;
   absl::StatusOr<std::uint64_t> OpenEpoch() override;
   absl::StatusOr<v1::CheckpointResponse> Checkpoint() override;
@@ -79,9 +79,14 @@ class Model final : public RunningModel {
   // Whether nothing is known of single users but the lines of their decisions.
   bool KnowsLinesAlone() const;
   absl::Status EraseDecisions(std::span<const std::string> ids, v1::DeleteUsersResponse& response);
+  // Where other servers have parts: theirs as well, as far as they are there.
+  absl::Status ErasePartsOf(std::span<const std::string> ids, v1::DeleteUsersResponse& response);
+  std::vector<PartAnswer> AskOthersOf(std::uint64_t sequence, const std::string& user) const;
   absl::Status FillDecisions(const std::string& id, v1::ExportUserResponse& out);
   // Fills in the values of open windows of the user that a report came for.
   absl::Status FillHeld(const std::string& id, v1::ExportUserResponse& out);
+
+  TrimDelay trims_;  // CheckpointWriter calls one at a time
 
   std::shared_mutex changes_;  // shared by changes, held alone by Retire
   bool retired_ = false;

@@ -16,13 +16,6 @@
 
 namespace bandana::server {
 
-void RunningModel::LogActivation(std::span<const Decision> slots) {
-  if (decisions_ == nullptr) return;
-  std::vector<StoredId> ids;
-  for (const Decision& slot : slots) ids.push_back(slot.id);
-  decisions_->AddActivations(ids);
-}
-
 void RunningModel::Activate(std::vector<std::vector<Decision>> decisions, ReportDone done) {
   const EventRule rule = EventRuleOf(spec_.public_spec);
   if (!rule.no_deferral.empty()) {
@@ -61,7 +54,6 @@ void RunningModel::Activate(std::vector<std::vector<Decision>> decisions, Report
       out = *result;
       if (out.code == v1::DUPLICATE) out.code = v1::APPLIED;
       if (verdicts[i] != Admission::kAppend) continue;
-      LogActivation(decisions[places[i]]);
       for (const Decision& slot : decisions[places[i]]) {
         if (slot.arms.front().agreed) apprentice_.Decided(*slot.arms.front().agreed);
       }

@@ -1,6 +1,7 @@
 // A model's actions on single users: deletion, listing, export.
 #include <algorithm>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -8,10 +9,8 @@
 #include "common/bandits/statistics.h"
 #include "common/base/limits.h"
 #include "common/base/status.h"
-#include "common/decisions/jsonl_writer.h"
 #include "common/design/user_nodes.h"
 #include "common/model/learners/learner.h"
-#include "server/decisions/decision_reader.h"
 #include "server/models/model.h"
 #include "server/models/user_entries.h"
 #include "server/models/users/kept_nodes.h"
@@ -93,43 +92,68 @@ bool Model::KnowsLinesAlone() const {
          UserNodesOf(spec_).known() == UserNodes::Known::kNobody;
 }
 
+std::vector<PartAnswer> Model::AskOthersOf(std::uint64_t sequence, const std::string& user) const {
+  if (!options_.ask_parts) return {};
+  return options_.ask_parts(
+      {.model = spec_.public_spec.name, .instance = instance_, .sequence = sequence, .user = user});
+}
+
 absl::Status Model::EraseDecisions(std::span<const std::string> ids,
                                    v1::DeleteUsersResponse& response) {
+  if (options_.parts != nullptr) return ErasePartsOf(ids, response);
   if (decisions_ == nullptr) return absl::OkStatus();
   BANDANA_ASSIGN_OR_RETURN(const std::uint64_t lines, decisions_->Erase(ids));
   response.set_decisions(lines);
   return absl::OkStatus();
 }
 
-absl::Status Model::FillDecisions(const std::string& id, v1::ExportUserResponse& out) {
-  if (decisions_ == nullptr) return absl::OkStatus();
-  DecisionReader::Options options{.now = clock_.Now()};
-  BANDANA_ASSIGN_OR_RETURN(options.only, decisions_->key().Of(id));
-  return decisions_->Look([&](const DecisionStore& store) -> absl::Status {
-    options.folders = {store.folder()};
-    BANDANA_ASSIGN_OR_RETURN(const auto reader, DecisionReader::Open(options));
-    LoggedDecision decision;
-    for (;;) {
-      BANDANA_ASSIGN_OR_RETURN(const bool there, reader->Next(decision));
-      if (!there) return absl::OkStatus();
-      v1::UserEntry& entry = *out.add_entries();
-      entry.set_kind("decision_line");
-      AppendJsonLines(decision, *entry.mutable_record());
-    }
-  });
+absl::Status Model::ErasePartsOf(std::span<const std::string> ids,
+                                 v1::DeleteUsersResponse& response) {
+  // Also where this server keeps none: another one's configuration may ask for it.
+  BANDANA_ASSIGN_OR_RETURN(const LogParts kept, options_.parts->Read(instance_));
+  if (kept.keepers.empty()) return absl::OkStatus();
+  BANDANA_ASSIGN_OR_RETURN(const auto key, options_.parts->Key());
+  std::vector<UserPseudonym> users;
+  for (const std::string& id : ids) {
+    BANDANA_ASSIGN_OR_RETURN(users.emplace_back(), key->Of(id));
+  }
+  // Durable before anybody erases, so that a server that is away does it later.
+  std::uint64_t number = 0;
+  BANDANA_RETURN_IF_ERROR(
+      options_.parts->Change(instance_, [&](LogParts& parts) { number = AddErasure(parts, users); })
+          .status());
+  std::uint64_t lines = 0;
+  if (part_ != nullptr) {
+    BANDANA_ASSIGN_OR_RETURN(lines, part_->CatchUp());
+  }
+  for (const PartAnswer& answer : AskOthersOf(log_->last().sequence, "")) lines += answer.erased;
+  BANDANA_ASSIGN_OR_RETURN(const LogParts parts, options_.parts->Read(instance_));
+  for (const std::string& server : Outstanding(parts, number)) {
+    response.add_servers_outstanding(server);
+  }
+  response.set_decisions(lines);
+  return absl::OkStatus();
 }
 
-absl::StatusOr<Model::DecisionFiles> Model::ExportDecisions(const DecisionExport::Range& range) {
-  if (decisions_ == nullptr) {
-    return FailedPrecondition("model ", spec_.public_spec.name,
-                              " keeps no decisions: its configuration has no decision_log");
+absl::Status Model::FillDecisions(const std::string& id, v1::ExportUserResponse& out) {
+  BANDANA_ASSIGN_OR_RETURN(std::vector<std::string> lines, ReadDecisions().LinesOf(id));
+  if (part_ != nullptr) {
+    BANDANA_ASSIGN_OR_RETURN(const std::vector<std::string> keepers, part_->Keepers());
+    std::vector<std::string> missing = keepers;
+    std::erase(missing, part_->self());
+    for (PartAnswer& answer : AskOthersOf(log_->last().sequence, id)) {
+      std::erase(missing, answer.server);
+      lines.insert(lines.end(), std::make_move_iterator(answer.lines.begin()),
+                   std::make_move_iterator(answer.lines.end()));
+    }
+    *out.mutable_servers_missing() = {missing.begin(), missing.end()};
   }
-  DecisionFiles out{.now = clock_.Now()};
-  BANDANA_RETURN_IF_ERROR(decisions_->Look([&](const DecisionStore& store) {
-    out.files = DecisionExport::Of(store, range);
-    return absl::OkStatus();
-  }));
-  return out;
+  for (std::string& line : lines) {
+    v1::UserEntry& entry = *out.add_entries();
+    entry.set_kind("decision_line");
+    entry.set_record(std::move(line));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Model::EraseForgotten() {
@@ -140,7 +164,9 @@ absl::Status Model::EraseForgotten() {
     sequence = captured->sequence();
     BANDANA_ASSIGN_OR_RETURN(written, checkpoints_->WriteAlone(*captured));
   }
-  if (decisions_ != nullptr) decisions_->Flush();  // before entries go
+  // Before entries go: other servers' decisions have rewards in them as well.
+  if (decisions_ != nullptr) decisions_->Flush();
+  if (part_ != nullptr) AskOthersOf(sequence, "");
   std::promise<absl::Status> erased;
   BANDANA_RETURN_IF_ERROR(writer_->EraseThrough(
       sequence, [&erased](const absl::Status& status) { erased.set_value(status); }));
@@ -248,7 +274,7 @@ absl::StatusOr<v1::ExportUserResponse> Model::ExportUser(const std::string& id) 
   BANDANA_RETURN_IF_ERROR(FillHeld(id, response));
   BANDANA_RETURN_IF_ERROR(FillDecisions(id, response));
   known = known || response.effects_size() > 0 || response.entries_size() > 0 ||
-          response.seen_size() > 0;
+          response.seen_size() > 0 || response.servers_missing_size() > 0;
   if (!known) return NotFound("id: not a user of model ", spec_.public_spec.name);
   return response;
 }

@@ -18,6 +18,7 @@
 #include "server/log/log_engine.h"
 #include "server/models/hosted_model.h"
 #include "server/models/model_directory.h"
+#include "server/models/replicas/part_question.h"
 
 namespace bandana::server {
 
@@ -110,6 +111,8 @@ class ModelRegistry : public ModelAdministration {
     // Before this server owns a model whose releases have noise. Null: its own record is all that
     // it goes by.
     AskOthers ask_others;
+    // Asks about decision logs that the servers of the store keep together. Null: nobody is asked.
+    AskParts ask_parts;
     // Opens a model. For bandana-audit, which watches what a model does.
     std::function<absl::StatusOr<std::unique_ptr<ServedModel>>(
         ModelSpec spec, const std::string& folder, const Clock& clock,

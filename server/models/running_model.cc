@@ -8,11 +8,11 @@
 #include "common/base/status.h"
 #include "common/design/user_nodes.h"
 #include "common/model/learners/learner.h"
+#include "common/promise/event_rule.h"
 #include "common/promise/mode.h"
 #include "common/random/bit_source.h"
 #include "server/models/admission/gate_setup.h"
 #include "server/models/admission/verdict.h"
-#include "server/models/decision_logging.h"
 #include "server/models/folder/publication.h"
 
 namespace bandana::server {
@@ -92,16 +92,7 @@ absl::Status RunningModel::StartLoop(Recovered recovered) {
   hooks.publishing = [this](const ModelState& state) {
     return WritePublished(folder_, instance_, PublishedOf(state, options_.log->apart()));
   };
-  if (decisions_ != nullptr) {
-    hooks.applied = [this](std::span<const LogEntry> entries) {
-      std::vector<RewardRow> rows;
-      for (const LogEntry& entry : entries) {
-        AppendRows(entry, spec_.public_spec.dimension, rows);
-      }
-      decisions_->AddRewards(rows);
-      if (lift_ != nullptr) lift_->Rewarded(rows, clock_.Now());
-    };
-  }
+  hooks.applied = RewardHook();
   loop_ = std::make_unique<ApplyLoop>(spec_, *path_, *log_, users_, clock_, options_.tick_max,
                                       options_.rebuild_entries, std::move(learner),
                                       std::move(start), std::move(hooks));

@@ -96,7 +96,7 @@ class RunningModel : public LogModel<HostedModel> {
     StopLoop();
     writer_.reset();
     loop_.reset();
-    if (decisions_ != nullptr) decisions_->Close();
+    CloseDecisions();
   }
 
   const ModeRow& mode() const { return ModeOf(spec_.public_spec.mode); }
@@ -141,8 +141,6 @@ class RunningModel : public LogModel<HostedModel> {
     std::vector<StreamId> streams;      // one per report of a device's stream
   };
 
-  // In model_activation.cc.
-  void LogActivation(std::span<const Decision> slots);
   // Where no window is closed here: the arms that the user was shown, where the model keeps them.
   void NoteShown(std::span<const Decision> slots);
 

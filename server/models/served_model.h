@@ -26,10 +26,12 @@
 #include "common/model/state/arm_notes.h"
 #include "common/ranking/effect_key.h"
 #include "common/ranking/served_posterior.h"
+#include "server/decisions/decision_export.h"
 #include "server/models/admission/budget_use.h"
 #include "server/models/admission/refusals.h"
 #include "server/models/admission/report_totals.h"
 #include "server/models/catalogue/catalogue.h"
+#include "server/models/replicas/part_question.h"
 #include "server/models/replicas/standing.h"
 
 namespace bandana::server {
@@ -131,8 +133,30 @@ class ObservedModel {
   virtual int log_queue() const = 0;
 };
 
+// Has a decision log, or this server's part of one. Threads: all methods are safe.
+class LoggedModel {
+ public:
+  virtual ~LoggedModel() = default;
+
+  struct DecisionFiles {
+    DecisionExport files;
+    absl::Time now;                    // of the model's clock
+    std::string server;                // whose part it is; servers that share nothing: the instance
+    std::vector<std::string> servers;  // that have parts; none where they share nothing
+  };
+  // The files of this range at this moment. Errors: FAILED_PRECONDITION the model keeps none;
+  // UNAVAILABLE it is not known who was deleted meanwhile.
+  virtual absl::StatusOr<DecisionFiles> ExportDecisions(const DecisionExport::Range& range) = 0;
+  // Asked by another server. Errors: FAILED_PRECONDITION none is kept here; UNAVAILABLE.
+  virtual absl::StatusOr<PartAnswer> AnswerPart(const PartQuestion& /*question*/) {
+    return FailedPrecondition("no other server has a part of this decision log");
+  }
+  // Follows the deletions of other servers. Errors: UNAVAILABLE.
+  virtual absl::Status FollowDeletions() { return absl::OkStatus(); }
+};
+
 // Threads: all methods are safe.
-class ServedModel : public SelectingModel, public ObservedModel {
+class ServedModel : public SelectingModel, public ObservedModel, public LoggedModel {
  public:
   // The model with all that its owner can do; null: another server owns it. Then it is for
   // selecting alone, and RecordSlots hands decisions on.

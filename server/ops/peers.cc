@@ -108,6 +108,24 @@ std::vector<Standing> Peers::AskOthers(std::span<const std::string> servers,
   return answers;
 }
 
+std::vector<PartAnswer> Peers::AskParts(std::span<const std::string> servers,
+                                        const PartQuestion& question) {
+  internal::PartRequest request;
+  request.set_model(question.model);
+  request.set_instance(question.instance.data(), question.instance.size());
+  request.set_sequence(question.sequence);
+  request.set_user(question.user);
+  std::vector<std::string> known(servers.begin(), servers.end());
+  std::erase(known, "");  // one whose address is not known
+  std::vector<PartAnswer> answers;
+  for (internal::PartResponse& response : owners_->Part(known, request)) {
+    PartAnswer& answer = answers.emplace_back();
+    answer = {.server = response.server(), .erased = response.erased()};
+    for (std::string& line : *response.mutable_lines()) answer.lines.push_back(std::move(line));
+  }
+  return answers;
+}
+
 void Peers::HealthChanged() {
   if (GrpcServer* const server = serving_.load(); server != nullptr) server->HealthChanged();
 }

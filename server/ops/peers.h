@@ -36,6 +36,9 @@ class Peers {
   // ModelRegistry::Options::ask_others.
   std::vector<Standing> AskOthers(std::span<const std::string> servers, const std::string& model,
                                   const InstanceId& instance);
+  // ModelRegistry::Options::ask_parts.
+  std::vector<PartAnswer> AskParts(std::span<const std::string> servers,
+                                   const PartQuestion& question);
 
   // The objects that answer on the listener: the models of this server, of which it hands none on.
   struct Served {

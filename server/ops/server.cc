@@ -215,6 +215,7 @@ class RunningServer final : public Server {
       options.owner_reached = std::bind_front(&OwnerChannels::Reaches, &peers_->owners());
       options.owner_gone = [this](const std::string& owner) { peers_->owners().GiveUp(owner); };
       options.ask_others = std::bind_front(&Peers::AskOthers, peers_.get());
+      options.ask_parts = std::bind_front(&Peers::AskParts, peers_.get());
     }
     options.warn = [](std::string_view model, const std::string& message) {
       model.empty() ? spdlog::warn("{}", message) : spdlog::warn("model {}: {}", model, message);

@@ -16,6 +16,10 @@ bandana_test(NAME decision_logging_test SRCS unit/decision_logging_test.cc
 bandana_test(NAME decision_log_server_test SRCS integration/decision_log_server_test.cc
   DEPS bandana::ctl bandana::decisions bandana::test_server bandana::test_support bandana::proto gRPC::grpc++
   LABELS integration TIMEOUT 300)
+bandana_test(NAME log_parts_test SRCS unit/log_parts_test.cc DEPS bandana::server_decisions bandana::test_support)
+bandana_test(NAME decision_parts_test SRCS fault/decision_parts_test.cc support/postgres_server.cc
+  DEPS bandana::ctl bandana::decisions bandana::test_server bandana::test_support bandana::proto gRPC::grpc++
+  LABELS fault TIMEOUT 300)
 # The truth of Last.fm beside estimates and lift: minutes.
 if(BANDANA_BUILD_TESTS)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)

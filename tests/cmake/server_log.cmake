@@ -89,5 +89,6 @@ bandana_test(NAME raw_reward_test SRCS fault/raw_reward_test.cc DEPS ${model_dep
 bandana_test(NAME checkpoint_delta_test SRCS unit/checkpoint_delta_test.cc DEPS bandana::server_models bandana::test_support)
 bandana_test(NAME checkpoint_store_test SRCS unit/checkpoint_store_test.cc DEPS bandana::server_models bandana::test_support)
 bandana_test(NAME checkpoint_seal_test SRCS unit/checkpoint_seal_test.cc DEPS ${model_deps})
+bandana_test(NAME trim_delay_test SRCS unit/trim_delay_test.cc DEPS ${model_deps})
 bandana_test(NAME checkpoint_pace_test SRCS unit/checkpoint_pace_test.cc DEPS ${model_deps})
 bandana_test(NAME served_config_test SRCS unit/served_config_test.cc DEPS bandana::server_models bandana::test_support)

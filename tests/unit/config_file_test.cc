@@ -147,6 +147,18 @@ TEST(ParseConfig, FlagsSayWhereOtherServersReachThisOne) {
   EXPECT_FALSE(Parse(kModel).spec->peers);
 }
 
+// The key of users' pseudonyms is one per database, and must not lie there in clear.
+TEST(ParseConfig, ADecisionLogInADatabaseNeedsAKeyFile) {
+  const std::string model =
+      "models { name: 'm' dimension: 2 shared {} mode: NON_PRIVATE decision_log {} } ";
+  const ConfigResult open = Parse(model + "log { postgresql { connection: 'host=h' } }");
+  ASSERT_EQ(open.mistakes.size(), 1u);
+  EXPECT_EQ(open.mistakes.front().field, "log.postgresql.key_file");
+  EXPECT_THAT(open.mistakes.front().message, ::testing::HasSubstr("decision_log, as m"));
+  EXPECT_TRUE(Parse(model + "log { postgresql { connection: 'host=h' key_file: 'k' } }").spec);
+  EXPECT_TRUE(Parse(model).spec);
+}
+
 TEST(ParseConfig, LocatesMistakesInsideModels) {
   const ConfigResult result = Parse(std::string(kModel) +
                                     "models {\n"

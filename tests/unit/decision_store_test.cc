@@ -145,11 +145,48 @@ TEST_F(DecisionStoreTest, ActivationsAreInTheFileOfTheRewardsBefore) {
   Add(*store, 0, 10);
   Reward(*store, 4, 5);
   for (std::uint64_t n = 5; n < 10; ++n) {
-    const RewardRow active{.kind = RewardKind::kActive, .decision = IdOf(n)};
+    const RewardRow active{.kind = RewardKind::kActive, .decision = IdOf(n), .sequence = n + 1};
     EXPECT_THAT(store->AppendRewards({&active, 1}, kNow), IsOk());
   }
   EXPECT_THAT(store->segments(SegmentKind::kRewards), SizeIs(1));
-  EXPECT_EQ(store->last_sequence(), 5u);
+  EXPECT_EQ(store->last_sequence(), 10u);
+}
+
+// A file may have decisions until the next one is made.
+TEST_F(DecisionStoreTest, ATimeGivesUpTheFilesThatMayHaveLinesAfterIt) {
+  DecisionStore::Options options = Options();
+  options.keep = absl::Hours(16);  // a file per hour
+  const auto store = Open(options);
+  for (std::uint64_t hour = 0; hour < 4; ++hour) {
+    Add(*store, 10 * hour, 10 * hour + 10, kNow + absl::Hours(hour));
+  }
+  ASSERT_THAT(store->segments(SegmentKind::kDecisions), SizeIs(4));
+  store->GiveUpSince(kNow + absl::Hours(2) + absl::Minutes(30));
+  EXPECT_THAT(store->segments(SegmentKind::kDecisions), SizeIs(2));
+  store->GiveUpSince(kNow + absl::Hours(9));
+  EXPECT_THAT(store->segments(SegmentKind::kDecisions), SizeIs(1)) << "the newest always may";
+  store->GiveUpSince(kNow - absl::Hours(9));
+  EXPECT_THAT(store->segments(SegmentKind::kDecisions), SizeIs(0));
+}
+
+// How far the model's log was read is known again, also after an older format.
+TEST_F(DecisionStoreTest, TheCountsSayHowFarTheLogWasRead) {
+  {
+    const auto store = Open();
+    EXPECT_EQ(store->counts().through().sequence, 0u);
+    store->counts().SetThrough({.sequence = 7, .time = kNow});
+    store->counts().SetDeferred();
+    store->counts().Take();
+  }
+  const auto store = Open();
+  EXPECT_EQ(store->counts().through().sequence, 7u);
+  EXPECT_EQ(store->counts().through().time, kNow);
+  EXPECT_TRUE(store->counts().deferred());
+  std::filesystem::resize_file(Options().folder + "/counts", 24);
+  const auto before = Open();
+  EXPECT_EQ(before->counts().through().sequence, 0u);
+  EXPECT_FALSE(before->counts().deferred());
+  EXPECT_EQ(before->counts().taken(), 1u);
 }
 
 // Rows count from the first sequence of their file, in 32 bits.

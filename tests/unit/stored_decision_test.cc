@@ -123,7 +123,7 @@ TEST(SegmentTest, CursorPassesOverDamageAndStopsAtACut) {
 TEST(SegmentTest, RowsAreReadAsTheyWereWritten) {
   std::string segment(kSegmentHeaderBytes, 'h');
   const RewardRow event{.decision = IdOf(1), .value = -0.25, .sequence = 507, .mark = 9};
-  const RewardRow active{.kind = RewardKind::kActive, .decision = IdOf(2)};
+  const RewardRow active{.kind = RewardKind::kActive, .decision = IdOf(2), .sequence = 501};
   AppendRow(event, 500, segment);
   AppendRow(active, 500, segment);
   segment += ErasedRewardRow() + "cut";
@@ -208,6 +208,28 @@ TEST(JoinedDecisionTest, ADeferredDecisionIsALineFromItsActivationOn) {
             RewardState::kPending);
   EXPECT_EQ(Joined({.range = {.min = 0, .max = 1}}, decision, {RewardOf(1, 3, 1)})->slots[0].state,
             RewardState::kKnown);
+}
+
+// Windows that the server closes have an event each: a decision without one had none opened.
+TEST(JoinedDecisionTest, ADecisionWhoseWindowWasNotOpenedIsNoLine) {
+  SegmentHeader header{
+      .range = {.min = 0, .max = 1}, .closes_windows = true, .reported_within = absl::Hours(1)};
+  const StoredDecision decision = DecisionOf(1, 2);
+  const auto joined = [&](absl::Time now, std::vector<RewardRow> rows) {
+    return Joined(header, decision, rows, now);
+  };
+  EXPECT_TRUE(joined(decision.time + absl::Minutes(59), {}));
+  EXPECT_FALSE(joined(decision.time + absl::Hours(1), {}));
+  EXPECT_TRUE(joined(decision.time + absl::Hours(1), {RewardOf(1, 8, 0.5)}));
+  header.closes_windows = false;
+  EXPECT_EQ(joined(decision.time + absl::Hours(1), {})->slots[0].state, RewardState::kUnreported);
+  const auto read = DecodeHeader(EncodeHeader(header));
+  header.closes_windows = true;
+  header.clipped = true;
+  ASSERT_TRUE(read.ok());
+  EXPECT_FALSE(read->closes_windows);
+  EXPECT_TRUE(DecodeHeader(EncodeHeader(header))->closes_windows);
+  EXPECT_TRUE(DecodeHeader(EncodeHeader(header))->clipped);
 }
 
 TEST(JoinedDecisionTest, TheRankThatTheReportNamedIsSaid) {

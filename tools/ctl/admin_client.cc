@@ -165,6 +165,11 @@ class GrpcAdminClient final : public AdminClient {
   absl::StatusOr<v1::GetStatsResponse> GetStats(const std::string& model) override {
     return Call(&v1::Admin::Stub::GetStats, Of<v1::GetStatsRequest>(model));
   }
+  absl::StatusOr<v1::GetStatsResponse> GetStatsHere(const std::string& model) override {
+    auto request = Of<v1::GetStatsRequest>(model);
+    request.set_here(true);
+    return Call(&v1::Admin::Stub::GetStats, request);
+  }
   absl::StatusOr<std::string> Health(const std::string& model) override {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + std::min(timeout_, kHealthTime)));

@@ -74,6 +74,8 @@ class AdminClient {
   virtual absl::StatusOr<v1::OpenEpochResponse> OpenEpoch(const std::string& model) = 0;
   virtual absl::StatusOr<v1::ConfirmClockResponse> ConfirmClock(const std::string& model) = 0;
   virtual absl::StatusOr<v1::GetStatsResponse> GetStats(const std::string& model) = 0;
+  // Those of this server, although another one owns the model.
+  virtual absl::StatusOr<v1::GetStatsResponse> GetStatsHere(const std::string& model) = 0;
   // The state of the model by grpc.health.v1; "": of the whole server. In at most 2 s: who asks for
   // health has to know soon. Errors: NOT_FOUND no such model.
   virtual absl::StatusOr<std::string> Health(const std::string& model) = 0;

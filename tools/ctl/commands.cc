@@ -15,6 +15,7 @@
 #include "common/design/files/users_tsv.h"
 #include "server/models/folder/export.h"
 #include "server/models/folder/export_header.h"
+#include "tools/base/json.h"
 #include "tools/ctl/decisions.h"
 #include "tools/ctl/explain.h"
 #include "tools/ctl/json.h"
@@ -382,17 +383,24 @@ absl::Status DecisionsExport(Context& context) {
   if (written.damaged > 0) {
     absl::StrAppend(&context.output.text, written.damaged, " could not be read: left out\n");
   }
-  context.output.json = absl::StrCat("{\"decisions\": ", written.decisions,
-                                     ", \"damaged\": ", written.damaged, "}\n");
+  for (const std::string& server : written.missing) {
+    absl::StrAppend(&context.output.text, "without the part of server ", server,
+                    ": name it with another --target\n");
+  }
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("decisions").Integer(written.decisions);
+  json.Key("damaged").Integer(written.damaged);
+  json.Key("missing").BeginArray();
+  for (const std::string& server : written.missing) json.Text(server);
+  json.EndArray();
+  json.EndObject();
+  context.output.json = json.Take() + "\n";
   return absl::OkStatus();
 }
 
 absl::Status DecisionsStats(Context& context) {
-  BANDANA_ASSIGN_OR_RETURN(const auto stats, context.client.GetStats(context.line.model));
-  if (!stats.has_decision_log()) {
-    return FailedPrecondition("model ", context.line.model, " keeps no decisions");
-  }
-  return Print(stats.decision_log(), context);
+  return Print(DecisionStats(ServersOf(context), context.line.model), context);
 }
 
 struct Command {

@@ -1,7 +1,9 @@
 #include "tools/ctl/decisions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -45,18 +47,26 @@ bool IsSegment(const std::string& name) {
       [&](SegmentKind kind) { return server::SegmentNumber(name, kind).has_value(); });
 }
 
-// Fills `folder` with what a server has; returns its time.
-absl::StatusOr<absl::Time> Fetch(AdminClient& server, const v1::ExportDecisionsRequest& request,
-                                 const std::string& folder) {
+struct Fetched {
+  absl::Time now = absl::InfinitePast();  // at the server
+  std::string server;                     // its name; empty: one of before
+  std::vector<std::string> servers;       // that have parts
+};
+
+// Fills `folder` with what a server has.
+absl::StatusOr<Fetched> Fetch(AdminClient& server, const v1::ExportDecisionsRequest& request,
+                              const std::string& folder) {
   BANDANA_RETURN_IF_ERROR(MakeFolders(folder));
-  absl::Time now = absl::InfinitePast();
+  Fetched fetched;
   std::string name;
   AppendFile file;
   BANDANA_RETURN_IF_ERROR(
       server.ExportDecisions(request, [&](const v1::DecisionChunk& chunk) -> absl::Status {
         if (chunk.has_now()) {
-          now =
+          fetched.now =
               absl::FromUnixSeconds(chunk.now().seconds()) + absl::Nanoseconds(chunk.now().nanos());
+          fetched.server = chunk.server();
+          fetched.servers = {chunk.servers().begin(), chunk.servers().end()};
         }
         if (chunk.file().empty()) return absl::OkStatus();
         if (!IsSegment(chunk.file())) return DataLoss("the server named a file that is no segment");
@@ -66,7 +76,7 @@ absl::StatusOr<absl::Time> Fetch(AdminClient& server, const v1::ExportDecisionsR
         }
         return file.Append(chunk.data());
       }));
-  return now;
+  return fetched;
 }
 
 absl::StatusOr<DecisionsWritten> WriteAll(DecisionReader& reader, DecisionSink& sink) {
@@ -103,14 +113,37 @@ absl::StatusOr<DecisionsWritten> ExportDecisions(std::span<AdminClient* const> s
   }
   BANDANA_ASSIGN_OR_RETURN(const auto sink, OpenDecisionSink(path, asked.format));
   BANDANA_ASSIGN_OR_RETURN(const TempFolder folder, TempFolder::Make(path + ".parts-"));
+  std::set<std::string> asked_servers, all;
   for (std::size_t i = 0; i < servers.size(); ++i) {
     options.folders.push_back(absl::StrCat(folder.path(), "/", i));
-    BANDANA_ASSIGN_OR_RETURN(const absl::Time now,
+    BANDANA_ASSIGN_OR_RETURN(const Fetched fetched,
                              Fetch(*servers[i], request, options.folders.back()));
-    options.now = std::max(options.now, now);
+    options.now = std::max(options.now, fetched.now);
+    all.insert(fetched.servers.begin(), fetched.servers.end());
+    if (fetched.server.empty() || asked_servers.insert(fetched.server).second) continue;
+    return InvalidArgument("--target: two of them are one server, ", fetched.server);
   }
   BANDANA_ASSIGN_OR_RETURN(const auto reader, DecisionReader::Open(options));
-  return WriteAll(*reader, *sink);
+  BANDANA_ASSIGN_OR_RETURN(DecisionsWritten written, WriteAll(*reader, *sink));
+  std::ranges::set_difference(all, asked_servers, std::back_inserter(written.missing));
+  return written;
+}
+
+absl::StatusOr<v1::DecisionLogStats> DecisionStats(std::span<AdminClient* const> servers,
+                                                   const std::string& model) {
+  v1::DecisionLogStats all;
+  for (AdminClient* const server : servers) {
+    BANDANA_ASSIGN_OR_RETURN(const auto stats, server->GetStatsHere(model));
+    if (!stats.has_decision_log())
+      return FailedPrecondition("model ", model, " keeps no decisions");
+    const v1::DecisionLogStats& here = stats.decision_log();
+    all.set_lines(all.lines() + here.lines());
+    all.set_lost(all.lost() + here.lost());
+    all.set_bytes(all.bytes() + here.bytes());
+    const bool older = !all.has_oldest() || here.oldest().seconds() < all.oldest().seconds();
+    if (here.has_oldest() && older) *all.mutable_oldest() = here.oldest();
+  }
+  return all;
 }
 
 }  // namespace bandana

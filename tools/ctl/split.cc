@@ -81,8 +81,13 @@ absl::StatusOr<SplitAnswer> JudgeSplit(std::span<AdminClient* const> servers,
     DecisionsAsked asked;
     asked.model = models[model].name;
     asked.users = true;
-    BANDANA_RETURN_IF_ERROR(
-        Annotate(ExportDecisions(servers, asked, path).status(), models[model].name));
+    const absl::StatusOr<DecisionsWritten> written = ExportDecisions(servers, asked, path);
+    BANDANA_RETURN_IF_ERROR(Annotate(written.status(), models[model].name));
+    // A user's first decisions may be there.
+    if (!written->missing.empty()) {
+      return FailedPrecondition(models[model].name, ": without the part of server ",
+                                written->missing.front(), ": name it with another --target");
+    }
     BANDANA_RETURN_IF_ERROR(Annotate(AddLog(path, model, split), models[model].name));
   }
   return split.Finish(now);

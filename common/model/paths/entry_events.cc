@@ -15,6 +15,8 @@ void ForEachPart(const Record& record, absl::FunctionRef<void(const EntryPart&)>
     for (const ClosedWindow& window : close->windows) {
       take({.decision = window.id, .event = true, .reward = window.reward});
     }
+  } else if (const auto* const opening = std::get_if<DecisionRecord>(&record)) {
+    take({.decision = opening->event.id, .opens = true});
   } else if (const auto* const shown = std::get_if<ShownRecord>(&record)) {
     take({.decision = shown->id, .features = shown->features.bytes(), .keys = shown->keys.bytes()});
   }

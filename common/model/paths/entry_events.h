@@ -11,9 +11,10 @@ namespace bandana {
 // Views point where those of the record do.
 struct EntryPart {
   DecisionId decision{};
-  // True: it is an event with this reward, as the model has learnt it. False: the entry says of
-  // which arm the decision's event will be.
+  // True: it is an event with this reward, as the model has learnt it. False: the entry opens the
+  // decision's window, or says of which arm its event will be.
   bool event = false;
+  bool opens = false;
   double reward = 0;
   // The arm, as in EventRecord; none where the entry does not say.
   std::string_view features = {};

@@ -296,6 +296,7 @@ class PgEngine final : public LogEngine {
         PgConnection::Open({.connection = settings_.connection, .patience = settings_.patience})
             .status());
   }
+  std::string holder() const override { return settings_.holder; }
   absl::StatusOr<std::shared_ptr<SharedFiles>> Shared() const override {
     BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<const AeadKey> key, KeyOf("shared"));
     return MakePgShared(pool_, std::move(key));

@@ -25,6 +25,8 @@ class DecisionNumbers {
     id = DenseId{.issuer = issuer_, .number = number}.ToEntryId();
   }
 
+  std::uint64_t issuer() const { return issuer_; }
+
  private:
   const bool numbered_;
   const std::uint64_t issuer_;

@@ -9,17 +9,27 @@
 
 namespace bandana::server {
 
+namespace {
+
+std::shared_ptr<PartStore> PartsIn(const ModelRegistry::Options& options,
+                                   const std::shared_ptr<SharedFiles>& shared) {
+  return shared == nullptr ? nullptr : std::make_shared<PartStore>(shared, options.log->holder());
+}
+
+}  // namespace
+
 FolderRegistry::FolderRegistry(const Options& options, std::shared_ptr<SharedFiles> shared,
                                const Clock& clock)
     : options_(options),
       clock_(clock),
       folders_(options.data_dir, options.log),
       named_(!options.open_later),
-      aliases_(AliasStore(options.data_dir, std::move(shared)), models_, options_.warn),
+      aliases_(AliasStore(options.data_dir, shared), models_, options_.warn),
       cluster_(options.log, options.address,
                [this](const std::string& message) { Warn("", message); }),
       standings_(options.log, folders_, cluster_, options.ask_others),
-      opener_(options_, clock_, folders_, cluster_, standings_),
+      parts_(PartsIn(options, shared)),
+      opener_(options_, clock_, folders_, cluster_, standings_, parts_),
       loader_(options_, folders_, models_, opener_),
       maker_(options_, folders_, changes_, models_, aliases_, opener_, loader_),
       roles_({.options = options_,
@@ -212,12 +222,16 @@ absl::Status FolderRegistry::Delete(std::string_view name) {
   }
   BANDANA_RETURN_IF_ERROR(CheckOwned(*entry));
   BANDANA_RETURN_IF_ERROR(aliases_.MayLeave(name));
+  const InstanceId instance = entry->model()->instance();
+  const bool has_parts = parts_ != nullptr && entry->spec->decision_log.has_value();
   const std::weak_ptr<ServedModel> model = entry->model();
   entry.reset();
   models_.Remove(std::string(name));
   AwaitRelease(model);
   BANDANA_RETURN_IF_ERROR(options_.log->Withdraw(folders_.PathOf(name)));
-  return folders_.Bury(name);
+  BANDANA_RETURN_IF_ERROR(folders_.Bury(name));
+  if (!has_parts) return absl::OkStatus();
+  return parts_->Change(instance, [](LogParts& parts) { parts = {}; }).status();
 }
 
 absl::StatusOr<AliasSpec> FolderRegistry::PutAlias(AliasSpec alias) {

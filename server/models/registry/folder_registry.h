@@ -98,6 +98,7 @@ class FolderRegistry final : public ModelRegistry {
   AliasTable aliases_;
   Cluster cluster_;
   Standings standings_;
+  const std::shared_ptr<PartStore> parts_;  // null: no server shares decision logs with this one
   ModelOpener opener_;
   ModelLoader loader_;
   ModelMaker maker_;

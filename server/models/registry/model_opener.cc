@@ -90,7 +90,13 @@ absl::StatusOr<HostedModelOptions> ModelOpener::OptionsFor(const ModelSpec& spec
   options.free_bytes = options_.free_bytes;
   options.kind_read = cluster_.kind_read();
   BANDANA_ASSIGN_OR_RETURN(options.noise_key, KeyFor(spec));
+  options.parts = parts_;
   BANDANA_ASSIGN_OR_RETURN(options.pseudonym_key, PseudonymKeyFor(spec));
+  if (options_.ask_parts && cluster_.shared()) {
+    options.ask_parts = [this](const PartQuestion& question) {
+      return options_.ask_parts(cluster_.Others(), question);
+    };
+  }
   return options;
 }
 
@@ -108,6 +114,7 @@ absl::StatusOr<std::shared_ptr<const NoiseKey>> ModelOpener::KeyFor(const ModelS
 absl::StatusOr<std::shared_ptr<const PseudonymKey>> ModelOpener::PseudonymKeyFor(
     const ModelSpec& spec) {
   if (!spec.decision_log) return std::shared_ptr<const PseudonymKey>();
+  if (parts_ != nullptr) return parts_->Key();
   const std::lock_guard lock(key_mutex_);
   if (pseudonym_key_ == nullptr) {
     BANDANA_ASSIGN_OR_RETURN(pseudonym_key_, OpenPseudonymKey(options_.data_dir));

@@ -159,6 +159,7 @@ absl::Status RoleKeeper::Run(const RoleJob& job) {
       return LetGo(job.model);
     case kFollowAliases:
       parts_.aliases.Follow();
+      FollowDeletions();
       return absl::OkStatus();
   }
   return absl::OkStatus();
@@ -264,6 +265,17 @@ absl::Status RoleKeeper::CompareWithOwner(const std::string& name) {
   entry->differs = true;
   parts_.models.Set(name, *std::move(entry));
   return same;
+}
+
+void RoleKeeper::FollowDeletions() const {
+  for (const auto& [name, entry] : *parts_.models.All()) {
+    const std::shared_ptr<ServedModel> model = entry.model();
+    const absl::Status followed = model == nullptr ? absl::OkStatus() : model->FollowDeletions();
+    // A store that is away is told of elsewhere.
+    if (!followed.ok() && !absl::IsUnavailable(followed)) {
+      Warn(name, absl::StrCat("deletions of other servers: ", followed.message()));
+    }
+  }
 }
 
 absl::Status RoleKeeper::LetGo(const std::string& name) {

@@ -61,6 +61,8 @@ class RoleKeeper {
   absl::Status Confirm(const std::string& name);
   absl::Status CompareWithOwner(const std::string& name);
   absl::Status LetGo(const std::string& name);
+  // In what is kept of decisions.
+  void FollowDeletions() const;
   void Warn(const std::string& name, const std::string& message) const {
     parts_.options.warn(name, message);
   }

@@ -82,6 +82,11 @@ absl::Status FollowedModel::Start(const SharedModel& seen) {
   if (recovered.state.notes != nullptr) arm_notes_ = recovered.state.notes->parts();
   BANDANA_ASSIGN_OR_RETURN(std::shared_ptr<const UserTable> users, OpenUsers());
   user_groups_.store(std::move(users));
+  // A follower of a store that has no place for parts keeps none.
+  if (options_.hosted.parts != nullptr) {
+    BANDANA_RETURN_IF_ERROR(
+        OpenDecisions(*log_, recovered.state.position.sequence, options_.hosted));
+  }
   BANDANA_RETURN_IF_ERROR(StartLoop(std::move(recovered)));
   See(seen, /*owner_reached=*/true);
   return absl::OkStatus();
@@ -111,6 +116,7 @@ absl::Status FollowedModel::StartLoop(Recovered recovered) {
     return WritePublished(folder_, instance_, PublishedOf(state, /*apart=*/true));
   };
   hooks.trace = options_.hosted.trace;
+  hooks.applied = RewardHook();
   ApplyLoop::Start start{.instance = instance_,
                          .fixed = FixedDigest(recovered.stored),
                          .state = std::move(recovered.state),

@@ -40,6 +40,7 @@ class FollowedModel final : public LogModel<ServedModel> {
   ~FollowedModel() override {
     StopLoop();
     loop_.reset();
+    CloseDecisions();
   }
 
   // Takes over what a look at the store says now, and whether there is a connection to the owner.
@@ -82,6 +83,7 @@ class FollowedModel final : public LogModel<ServedModel> {
   void Retire() override {
     retired_ = true;
     StopLoop();
+    CloseDecisions();
   }
   std::optional<BudgetUse> Budget() const override { return std::nullopt; }
   int log_queue() const override { return 0; }

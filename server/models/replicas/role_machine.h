@@ -59,7 +59,7 @@ struct RoleJob {
     kTakeConfig,     // follow anew if its owner has changed its configuration
     kCompare,        // compare what it computes with its owner
     kLetGo,          // close it: another server has deleted it
-    kFollowAliases,  // of no model: take over the aliases of other servers
+    kFollowAliases,  // of no model: take over aliases, and deletions of users, of other servers
   };
   Action action;
   std::string model;

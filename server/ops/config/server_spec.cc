@@ -316,6 +316,15 @@ std::shared_ptr<const LogEngine> ParseLog(const v1::LogConfig& config, std::stri
 void CheckLogKey(const v1::LogConfig& log, const std::vector<ModelSpec>& models,
                  const FieldChecks& checks) {
   if (!log.has_postgresql() || !log.postgresql().key_file().empty()) return;
+  const auto logged = std::ranges::find_if(
+      models, [](const ModelSpec& one) { return one.decision_log.has_value(); });
+  if (logged != models.end()) {
+    checks.Add(
+        "log.postgresql.key_file",
+        absl::StrCat("is required for models with a decision_log, as ", logged->public_spec.name,
+                     ": it seals the key of users' pseudonyms in the database"));
+    return;
+  }
   const auto model = std::ranges::find_if(
       models, [](const ModelSpec& one) { return ModeOf(one.public_spec.mode).server_draws; });
   if (model == models.end()) return;

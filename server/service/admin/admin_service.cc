@@ -193,6 +193,12 @@ class AdminService::Impl final : public v1::Admin::Service {
       *response = model.Stats();
       return absl::OkStatus();
     };
+    if (request->here()) {
+      return Serve(*context, "GetStats", [&](Call& call) -> absl::Status {
+        BANDANA_RETURN_IF_ERROR(call.AllowModel(request->model()));
+        return WithModel(request->model(), stats);
+      });
+    }
     return ServeModel(*context, "GetStats", &AdminStub::GetStats, *request, *response, stats,
                       Unowned::kHere);
   }
@@ -239,9 +245,9 @@ class AdminService::Impl final : public v1::Admin::Service {
         *context, "ExportDecisions", [&](Call& call, StreamGuard::Lease& lease) -> absl::Status {
           BANDANA_RETURN_IF_ERROR(call.AllowModel(request->model()));
           BANDANA_ASSIGN_OR_RETURN(const DecisionRequest asked, ReadDecisionRequest(*request));
-          std::optional<HostedModel::DecisionFiles> files;
+          std::optional<LoggedModel::DecisionFiles> files;
           BANDANA_RETURN_IF_ERROR(
-              WithModel(request->model(), [&](HostedModel& model) -> absl::Status {
+              WithModel(request->model(), [&](ServedModel& model) -> absl::Status {
                 BANDANA_ASSIGN_OR_RETURN(files, model.ExportDecisions(asked.range));
                 return absl::OkStatus();
               }));

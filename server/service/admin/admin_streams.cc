@@ -226,13 +226,15 @@ absl::StatusOr<DecisionRequest> ReadDecisionRequest(const v1::ExportDecisionsReq
   return asked;
 }
 
-absl::Status WriteDecisions(const HostedModel::DecisionFiles& files, const DecisionRequest& asked,
+absl::Status WriteDecisions(const LoggedModel::DecisionFiles& files, const DecisionRequest& asked,
                             grpc::ServerWriter<v1::DecisionChunk>& writer,
                             StreamGuard::Lease& lease) {
   v1::DecisionChunk chunk;
   const std::int64_t nanos = absl::ToUnixNanos(files.now);
   chunk.mutable_now()->set_seconds(nanos / 1'000'000'000);
   chunk.mutable_now()->set_nanos(static_cast<std::int32_t>(nanos % 1'000'000'000));
+  chunk.set_server(files.server);
+  *chunk.mutable_servers() = {files.servers.begin(), files.servers.end()};
   if (!writer.Write(chunk)) return absl::CancelledError("the reader went away");
   chunk.Clear();
   return files.files.Write(asked.key.get(),

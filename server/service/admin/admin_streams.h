@@ -75,7 +75,7 @@ struct DecisionRequest {
 // Errors: INVALID_ARGUMENT a key of another length, or an empty range.
 absl::StatusOr<DecisionRequest> ReadDecisionRequest(const v1::ExportDecisionsRequest& request);
 // The model's time, then the files. Errors: CANCELLED the peer went away; UNAVAILABLE I/O.
-absl::Status WriteDecisions(const HostedModel::DecisionFiles& files, const DecisionRequest& asked,
+absl::Status WriteDecisions(const LoggedModel::DecisionFiles& files, const DecisionRequest& asked,
                             grpc::ServerWriter<v1::DecisionChunk>& writer,
                             StreamGuard::Lease& lease);
 

@@ -217,21 +217,25 @@ void OwnerChannels::Record(const std::string& owner, const internal::RecordReque
   body_->Record(owner, request);
 }
 
-std::vector<internal::StandResponse> OwnerChannels::Stand(std::span<const std::string> servers,
-                                                          const internal::StandRequest& request) {
+namespace {
+
+// Asks all at once, on a queue of its own. `ask` gives the reader of one call.
+template <typename Response, typename Ask>
+std::vector<Response> AskAll(std::span<const std::string> servers, absl::Duration patience,
+                             Ask ask) {
   struct Asked {
     grpc::ClientContext context;
     grpc::Status status;
-    internal::StandResponse response;
-    std::unique_ptr<grpc::ClientAsyncResponseReader<internal::StandResponse>> reader;
+    Response response;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> reader;
   };
-  const auto deadline = absl::ToChronoTime(absl::Now() + absl::Seconds(1));
+  const auto deadline = absl::ToChronoTime(absl::Now() + patience);
   grpc::CompletionQueue queue;
   std::deque<Asked> calls;
   for (const std::string& server : servers) {
     Asked& call = calls.emplace_back();
     call.context.set_deadline(deadline);
-    call.reader = body_->StubsOf(server)->decisions->AsyncStand(&call.context, request, &queue);
+    call.reader = ask(server, &call.context, &queue);
     call.reader->Finish(&call.response, &call.status, &call);
   }
   void* tag = nullptr;
@@ -240,11 +244,31 @@ std::vector<internal::StandResponse> OwnerChannels::Stand(std::span<const std::s
   queue.Shutdown();
   while (queue.Next(&tag, &ok)) {
   }
-  std::vector<internal::StandResponse> answers;
+  std::vector<Response> answers;
   for (Asked& call : calls) {
     if (call.status.ok()) answers.push_back(std::move(call.response));
   }
   return answers;
+}
+
+}  // namespace
+
+std::vector<internal::StandResponse> OwnerChannels::Stand(std::span<const std::string> servers,
+                                                          const internal::StandRequest& request) {
+  return AskAll<internal::StandResponse>(
+      servers, absl::Seconds(1),
+      [&](const std::string& server, grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+        return body_->StubsOf(server)->decisions->AsyncStand(context, request, queue);
+      });
+}
+
+std::vector<internal::PartResponse> OwnerChannels::Part(std::span<const std::string> servers,
+                                                        const internal::PartRequest& request) {
+  return AskAll<internal::PartResponse>(
+      servers, absl::Seconds(10),
+      [&](const std::string& server, grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+        return body_->StubsOf(server)->decisions->AsyncPart(context, request, queue);
+      });
 }
 
 absl::Status OwnerChannels::Forget(const std::string& server,

@@ -66,6 +66,11 @@ class OwnerChannels {
   std::vector<internal::StandResponse> Stand(std::span<const std::string> servers,
                                              const internal::StandRequest& request);
 
+  // Asks the servers at these addresses at once, and waits for ten seconds at most: those that have
+  // answered well, in order.
+  std::vector<internal::PartResponse> Part(std::span<const std::string> servers,
+                                           const internal::PartRequest& request);
+
   // For calls that may wait. nullptr: nobody owns the model.
   std::shared_ptr<v1::Admin::StubInterface> Admin(const std::string& owner);
   // The status that a call that was handed on is answered with.

@@ -55,6 +55,10 @@ class PeerService::Impl final : public internal::Peer::Service {
                       internal::ForgetResponse*) override {
     return Serve(*context, "Forget", [&](SyncCall&) { return Drop(*request); });
   }
+  grpc::Status Part(grpc::ServerContext* context, const internal::PartRequest* request,
+                    internal::PartResponse* response) override {
+    return Serve(*context, "Part", [&](SyncCall&) { return AnswerPart(*request, *response); });
+  }
   grpc::Status Stand(grpc::ServerContext* context, const internal::StandRequest* request,
                      internal::StandResponse* response) override {
     return Serve(*context, "Stand", [&](SyncCall&) { return Tell(*request, *response); });
@@ -82,6 +86,19 @@ class PeerService::Impl final : public internal::Peer::Service {
     BANDANA_ASSIGN_OR_RETURN(const InstanceId instance, InstanceOf(request.instance()));
     const std::vector<std::string> users(request.users().begin(), request.users().end());
     return options_.forget(instance, users);
+  }
+
+  absl::Status AnswerPart(const internal::PartRequest& request, internal::PartResponse& response) {
+    PartQuestion question{
+        .model = request.model(), .sequence = request.sequence(), .user = request.user()};
+    BANDANA_ASSIGN_OR_RETURN(question.instance, InstanceOf(request.instance()));
+    const std::shared_ptr<ServedModel> model = registry_.Find(request.model());
+    if (model == nullptr) return AbsenceOf(registry_, request.model());
+    BANDANA_ASSIGN_OR_RETURN(PartAnswer answer, model->AnswerPart(question));
+    response.set_server(std::move(answer.server));
+    response.set_erased(answer.erased);
+    for (std::string& line : answer.lines) response.add_lines(std::move(line));
+    return absl::OkStatus();
   }
 
   absl::Status Tell(const internal::StandRequest& request, internal::StandResponse& response) {

@@ -29,6 +29,9 @@ namespace bandana::server {
 // Forget, per call. Errors: those of TakenCall::Admit; INVALID_ARGUMENT an instance that is not 16
 // bytes; those of Options::forget.
 //
+// Part, per call. Errors: those of TakenCall::Admit; those of AbsenceOf; INVALID_ARGUMENT an
+// instance that is not 16 bytes; those of LoggedModel::AnswerPart.
+//
 // Stand, per call. Errors: those of TakenCall::Admit; INVALID_ARGUMENT an instance that is not 16
 // bytes; those of ModelDirectory::Stand.
 class PeerService {

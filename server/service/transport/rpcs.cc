@@ -87,6 +87,7 @@ constexpr Rpc kRpcs[] = {
     // Answered by the listener for other servers alone.
     OffQueues("bandana.internal.Peer/Record", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.internal.Peer/Forget", Role::kAdmin, Scope::kWholeServer),
+    OffQueues("bandana.internal.Peer/Part", Role::kAdmin, Scope::kWholeServer),
     OffQueues("bandana.internal.Peer/Stand", Role::kAdmin, Scope::kWholeServer),
 };
 
