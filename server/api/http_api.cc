@@ -18,6 +18,7 @@
 #include "server/api/grpc_web.h"
 #include "server/api/http_front.h"
 #include "server/api/json_call.h"
+#include "server/api/json_writer.h"
 #include "server/api/openapi.h"
 #include "server/api/raw_rewards.h"
 

@@ -1,7 +1,5 @@
 #include "server/api/json_call.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,48 +11,12 @@
 #include "common/base/text.h"
 #include "common/json/json_text.h"
 #include "nlohmann/json.hpp"
+#include "server/api/json_reader.h"
 
 namespace bandana::server {
 namespace {
 
 using Json = nlohmann::json;
-namespace util = google::protobuf::util;
-
-bool IsPathCharacter(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '[' ||
-         c == ']' || c == '-';
-}
-
-// protobuf says `(path) name: Cannot find field.`, `(path): invalid value "..." for type TYPE` and
-// others like these. Path and type are kept, values are not.
-absl::Status InOurWords(std::string_view said) {
-  std::string path;
-  if (said.starts_with('(')) {
-    const std::size_t end = said.find(')');
-    if (end == std::string_view::npos) return InvalidArgument("request: does not fit");
-    path = std::string(said.substr(1, end - 1));
-    said.remove_prefix(end + 1);
-  }
-  while (said.starts_with(' ')) said.remove_prefix(1);
-  constexpr std::string_view kUnknown = ": Cannot find field";
-  if (const std::size_t at = said.find(kUnknown); at != std::string_view::npos) {
-    const std::string_view name = said.substr(0, at);
-    const bool printable = name.size() <= 64 && std::ranges::all_of(name, IsPathCharacter);
-    if (!path.empty() && printable) path += '.';
-    return InvalidArgument(path, printable ? ToAbsl(name) : "", ": there is no such field");
-  }
-  constexpr std::string_view kForType = " for type ";
-  std::string type;
-  if (const std::size_t at = said.rfind(kForType); at != std::string_view::npos) {
-    type = std::string(said.substr(at + kForType.size()));
-    if (!std::ranges::all_of(type, IsPathCharacter)) type.clear();
-    if (type.starts_with("TYPE_")) type = absl::AsciiStrToLower(type.substr(5));
-    if (type.starts_with("type.googleapis.com")) type.clear();
-  }
-  if (!std::ranges::all_of(path, IsPathCharacter)) path = "request";
-  return InvalidArgument(path.empty() ? "request" : path, ": the value does not fit the field",
-                         type.empty() ? "" : ", of type ", type);
-}
 
 // How a number that no double holds is written instead: it is beyond every range all the same.
 // Nothing for other numbers.
@@ -109,18 +71,11 @@ void MendDecision(Json& decision) {
 absl::Status FromJson(std::string_view text, google::protobuf::Message& message) {
   BANDANA_ASSIGN_OR_RETURN(text, WithoutMark(text));
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return absl::OkStatus();
+  const absl::Status read = ReadJson(text, kJsonDepthMax, message);
+  if (read.ok()) return read;
+  // A text that is no JSON gets no message about its fields, but the place of the mistake.
   BANDANA_RETURN_IF_ERROR(CheckJson(text, {.depth_max = kJsonDepthMax}));
-  const util::Status parsed =
-      util::JsonStringToMessage(google::protobuf::StringPiece(text.data(), text.size()), &message);
-  if (parsed.ok()) return absl::OkStatus();
-  return InOurWords({parsed.message().data(), parsed.message().size()});
-}
-
-absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
-  std::string text;
-  const util::Status written = util::MessageToJsonString(message, &text);
-  if (!written.ok()) return Internal("the answer cannot be written as JSON");
-  return text;
+  return read;
 }
 
 std::string WithPlainNumbers(std::string_view text) {

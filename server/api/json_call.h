@@ -1,4 +1,4 @@
-// Requests and answers of calls as JSON (protobuf's JSON mapping).
+// Requests of calls as JSON.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
 
 namespace bandana::server {
@@ -17,14 +16,9 @@ inline constexpr int kJsonDepthMax = 32;
 // Where a value that is too deep counts as missing.
 inline constexpr int kOddJsonDepthMax = 1000;
 
-// Fills an empty message. No text stands for an object without fields. Names may be written as in
-// JSON (topK) and as in the protos (top_k). Errors: INVALID_ARGUMENT no JSON, or not UTF-8, or
-// nested too deep (CheckJson); an unknown field; a value that does not fit its field. They name the
-// place as the protos do, `arms.named_arms.arms[2].features`, and never quote a value.
+// Fills an empty message by ReadJson. No text stands for an object without fields. Errors: those of
+// CheckJson with kJsonDepthMax; else those of ReadJson.
 absl::Status FromJson(std::string_view text, google::protobuf::Message& message);
-
-// Fields without a value are left out; names are as in JSON; 64-bit integers are strings.
-absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message);
 
 // For rewards whose value must not decide whether they count: the text with `null` in place of NaN,
 // Infinity and -Infinity, which some writers of JSON write without quotes, and with the greatest

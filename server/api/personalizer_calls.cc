@@ -12,7 +12,6 @@
 #include "common/base/sha256.h"
 #include "common/base/status.h"
 #include "common/json/json_text.h"
-#include "google/protobuf/util/json_util.h"
 #include "server/api/hashed_features.h"
 #include "server/api/json_call.h"
 

@@ -1,6 +1,9 @@
 # Tests of the HTTP API; see bandana_test in cmake/bandana.cmake.
 find_package(nlohmann_json REQUIRED)
 bandana_test(NAME json_call_test SRCS unit/json_call_test.cc DEPS bandana::server_api bandana::proto bandana::test_support)
+bandana_test(NAME json_writer_test SRCS unit/json_writer_test.cc DEPS bandana::server_api bandana::proto bandana::test_support)
+bandana_test(NAME json_mapping_property_test SRCS property/json_mapping_property_test.cc
+  DEPS bandana::server_api bandana::proto bandana::test_json bandana::test_support)
 bandana_test(NAME grpc_web_test SRCS unit/grpc_web_test.cc
   DEPS bandana::server_api bandana::json bandana::proto bandana::test_support)
 bandana_test(NAME personalizer_calls_test SRCS unit/personalizer_calls_test.cc

@@ -8,6 +8,7 @@
 #include "common/base/check.h"
 #include "common/base/status.h"
 #include "server/api/json_call.h"
+#include "server/api/json_writer.h"
 #include "server/api/personalizer_calls.h"
 #include "server/api/routes.h"
 #include "server/service/transport/exchange.h"

@@ -22,6 +22,7 @@
 #include "server/api/answers.h"
 #include "server/api/content.h"
 #include "server/api/json_call.h"
+#include "server/api/json_writer.h"
 #include "server/api/origins.h"
 #include "server/service/transport/call_log.h"
 

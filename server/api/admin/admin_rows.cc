@@ -21,6 +21,7 @@
 #include "common/decisions/csv_reader.h"
 #include "common/design/files/arm_facts.h"
 #include "server/api/json_call.h"
+#include "server/api/json_writer.h"
 
 namespace bandana::server {
 namespace {

@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "nlohmann/json.hpp"
 #include "server/api/json_call.h"
+#include "server/api/json_writer.h"
 #include "server/api/routes.h"
 
 namespace bandana::audit {

@@ -1,0 +1,106 @@
+#include "tests/support/json_mapping.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
+#include "common/json/json_text.h"
+#include "nlohmann/json.hpp"
+#include "server/api/json_call.h"
+#include "server/api/json_writer.h"
+
+namespace bandana::testing {
+namespace {
+
+using google::protobuf::Message;
+using nlohmann::json;
+using Bytes = std::optional<std::string>;  // of a message; nothing: refused
+
+std::string BytesOf(const Message& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream out(&stream);
+  out.SetSerializationDeterministic(true);
+  (void)message.SerializePartialToCodedStream(&out);
+  out.Trim();
+  return bytes;
+}
+
+Bytes ReadByProtobuf(std::string_view text, const Message& prototype) {
+  const absl::StatusOr<std::string_view> plain = WithoutMark(text);
+  if (!plain.ok()) return std::nullopt;
+  const std::unique_ptr<Message> message(prototype.New());
+  if (plain->find_first_not_of(" \t\r\n") == std::string_view::npos) return BytesOf(*message);
+  if (!CheckJson(*plain, {.depth_max = server::kJsonDepthMax}).ok()) return std::nullopt;
+  const auto read = google::protobuf::util::JsonStringToMessage(
+      google::protobuf::StringPiece(plain->data(), plain->size()), message.get());
+  return read.ok() ? Bytes(BytesOf(*message)) : std::nullopt;
+}
+
+Bytes ReadByServer(std::string_view text, const Message& prototype) {
+  const std::unique_ptr<Message> message(prototype.New());
+  return server::FromJson(text, *message).ok() ? Bytes(BytesOf(*message)) : std::nullopt;
+}
+
+std::string WordsOf(const Bytes& bytes) {
+  return bytes ? absl::StrCat(bytes->size(), " bytes") : "a refusal";
+}
+
+// Whether the document has what the readers are meant to differ in.
+bool IsMeantToDiffer(const json& value) {
+  if (const auto* const text = value.get_ptr<const std::string*>()) {
+    return (text->ends_with('s') && text->size() > 19) ||
+           text->find_first_of("()[]\"") != std::string::npos;
+  }
+  if (value.is_object() && value.contains("")) return true;
+  return value.is_structured() && std::ranges::any_of(value, IsMeantToDiffer);
+}
+
+std::string DifferenceInWriting(const std::string& bytes, const Message& prototype) {
+  const std::unique_ptr<Message> message(prototype.New());
+  (void)message->ParsePartialFromString(bytes);
+  std::string theirs;
+  const bool written = google::protobuf::util::MessageToJsonString(*message, &theirs).ok();
+  if (written && IsMeantToDiffer(json::parse(theirs))) return "";
+  const absl::StatusOr<std::string> ours = server::ToJson(*message);
+  if (!ours.ok()) {
+    // Protobuf writes a Duration whose parts have different signs as a text that is none.
+    const bool writable = written && ReadByProtobuf(theirs, prototype) == bytes;
+    return writable ? "protobuf alone writes what was read: " + theirs : "";
+  }
+  if (!written) return "the server alone writes what was read: " + *ours;
+  if (ReadByProtobuf(*ours, prototype) != bytes) return "protobuf reads otherwise: " + *ours;
+  // Protobuf writes -0 for a double below zero, and reads it as a whole number.
+  if (ReadByServer(theirs, prototype) != ReadByProtobuf(theirs, prototype)) {
+    return "the server reads otherwise: " + theirs;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string JsonDifference(std::string_view text, const Message& prototype) {
+  const google::protobuf::LogSilencer quiet;  // of values that cannot be written
+  const Bytes theirs = ReadByProtobuf(text, prototype);
+  const Bytes ours = ReadByServer(text, prototype);
+  std::string difference;
+  if (theirs != ours) {
+    difference = absl::StrCat("protobuf: ", WordsOf(theirs), ", the server: ", WordsOf(ours));
+  } else if (ours) {
+    difference = DifferenceInWriting(*ours, prototype);
+  }
+  if (difference.empty()) return "";
+  const absl::StatusOr<json> document = ParseJson(text, {.depth_max = server::kJsonDepthMax});
+  if (document.ok() && IsMeantToDiffer(*document)) return "";
+  return absl::StrCat(prototype.GetTypeName(), ": ", difference, "\n", OneLine(text));
+}
+
+}  // namespace bandana::testing
