@@ -14,7 +14,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -43,8 +42,8 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 using Error = beast::error_code;
-using Strand = asio::strand<asio::io_context::executor_type>;
-using Plain = beast::basic_stream<asio::ip::tcp, Strand>;
+using Executor = asio::io_context::executor_type;
+using Plain = beast::basic_stream<asio::ip::tcp, Executor>;
 using Secure = beast::ssl_stream<Plain>;
 using Request = http::request<http::string_body>;
 
@@ -179,7 +178,7 @@ int Misread(const Request& request, const HttpCall& head) {
   return codings == 1 && absl::EqualsIgnoreCase(coding, "chunked") ? 0 : 501;
 }
 
-// One connection. Everything happens on its strand.
+// One connection. Everything happens on the thread that runs its io_context.
 template <typename Stream>
 class Session final : public std::enable_shared_from_this<Session<Stream>> {
  public:
@@ -441,7 +440,7 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
   std::string part_;
   HttpCall head_;  // of the request that is being read or answered
   std::optional<asio::basic_waitable_timer<std::chrono::steady_clock,
-                                           asio::wait_traits<std::chrono::steady_clock>, Strand>>
+                                           asio::wait_traits<std::chrono::steady_clock>, Executor>>
       timer_;  // of its answer
   Share body_;
   Share answer_;
@@ -456,8 +455,9 @@ class Front final : public HttpFront {
   Front(const HttpFrontOptions& options, HttpService& service)
       : shared_(new Shared{.options = options, .service = service}),
         contexts_(options.tls),
-        address_(options.listen),
-        work_(asio::make_work_guard(*io_)) {}
+        address_(options.listen) {
+    for (int i = 0; i < options.threads; ++i) loops_.push_back(std::make_unique<Loop>());
+  }
   ~Front() override { Stop(); }
 
   absl::Status Bind() {
@@ -471,8 +471,8 @@ class Front final : public HttpFront {
   }
 
   void Start() override {
-    for (int i = 0; i < shared_->options.threads; ++i) {
-      threads_.emplace_back([this] { io_->run(); });
+    for (const auto& loop : loops_) {
+      loop->thread = std::thread([&io = loop->io] { io.run(); });
     }
     if (acceptor_ == nullptr) return;
     acceptor_->Start([this](int, int connection) { Take(connection); }, nullptr);
@@ -483,8 +483,9 @@ class Front final : public HttpFront {
     socklen_t size = sizeof address;
     ::getpeername(connection, reinterpret_cast<sockaddr*>(&address), &size);
     const auto protocol = address.ss_family == AF_INET6 ? asio::ip::tcp::v6() : asio::ip::tcp::v4();
-    Strand strand = asio::make_strand(*io_);
-    asio::basic_stream_socket<asio::ip::tcp, Strand> socket(strand);
+    // In turns: connections stay with the thread that they were given to.
+    Loop& loop = *loops_[next_.fetch_add(1) % loops_.size()];
+    asio::basic_stream_socket<asio::ip::tcp, Executor> socket(loop.io.get_executor());
     Error error;
     socket.assign(protocol, connection, error);
     if (error) {
@@ -526,28 +527,33 @@ class Front final : public HttpFront {
       const std::lock_guard lock(shared_->mutex);
       shared_->open = false;
     }
-    work_.reset();
-    if (io_ == nullptr) return;
-    io_->stop();
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
+    for (const auto& loop : loops_) loop->io.stop();
+    for (const auto& loop : loops_) {
+      if (loop->thread.joinable()) loop->thread.join();
+    }
     std::unordered_map<std::uint64_t, std::shared_ptr<void>> waiting;
     {
       const std::lock_guard lock(shared_->mutex);
       waiting.swap(shared_->waiting);
     }
     waiting.clear();
-    io_.reset();  // and with it the other connections
+    loops_.clear();  // and with them the other connections
   }
 
  private:
+  // A thread with the connections that it alone serves: no queue is shared, and no lock.
+  struct Loop {
+    asio::io_context io{1};
+    asio::executor_work_guard<Executor> work{io.get_executor()};
+    std::thread thread;
+  };
+
   const std::shared_ptr<Shared> shared_;
   TlsContexts contexts_;
   std::string address_;
-  std::unique_ptr<asio::io_context> io_ = std::make_unique<asio::io_context>();
-  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::vector<std::unique_ptr<Loop>> loops_;
+  std::atomic<std::size_t> next_{0};  // of the loops
   std::mutex stop_mutex_;
-  std::vector<std::thread> threads_;
   std::unique_ptr<Acceptor> acceptor_;  // destroyed first: it calls Take
 };
 

@@ -79,7 +79,7 @@ struct HttpFrontOptions {
   std::string listen;                // host:port, port 0: any free one
   std::shared_ptr<TlsReloader> tls;  // null: plaintext
   ConnectionLimits connections;
-  int threads = 4;
+  int threads = 4;  // each with connections of its own
   std::size_t body_bytes_max = 1 << 20;
   // All bodies that are being read or answered, all that are larger than usual beside them, and all
   // answers that are not read yet.

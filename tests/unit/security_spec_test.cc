@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "common/base/file.h"
 #include "server/ops/config/config_file.h"
 #include "server/ops/config/config_summary.h"
@@ -145,6 +148,15 @@ TEST_F(SecuritySpecTest, NamesFieldAndConstraintOfEveryMistake) {
     }
     EXPECT_TRUE(found) << row.text << "\n" << ToString("", result.mistakes[0]);
   }
+}
+
+TEST_F(SecuritySpecTest, TheApiHasAThreadPerProcessorAtMostFour) {
+  const auto threads = [&](const std::string& api) {
+    const ConfigResult result = Parse("api_listen: '127.0.0.1:0' " + api);
+    return result.spec ? result.spec->api->threads : 0;
+  };
+  EXPECT_EQ(threads(""), static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 4U)));
+  EXPECT_EQ(threads("api { threads: 64 }"), 64);
 }
 
 TEST_F(SecuritySpecTest, ServersOfOneDatabaseReachOneAnother) {

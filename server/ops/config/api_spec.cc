@@ -1,6 +1,8 @@
 #include "server/ops/config/api_spec.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -10,12 +12,17 @@
 namespace bandana::server {
 namespace {
 
-constexpr std::uint32_t kThreadsDefault = 4;
+// More threads than processors cost time in each call.
+constexpr std::uint32_t kThreadsDefaultMax = 4;
 constexpr std::uint32_t kThreadsMax = 64;
 constexpr std::uint32_t kBodyBytesDefault = 1 << 20;
 constexpr std::uint32_t kBodyBytesMin = 1 << 10;
 constexpr std::uint32_t kBodyBytesMax = 16 << 20;
 constexpr int kOriginsMax = 64;
+
+std::uint32_t ThreadsDefault() {
+  return std::clamp(std::thread::hardware_concurrency(), 1U, kThreadsDefaultMax);
+}
 
 }  // namespace
 
@@ -27,7 +34,7 @@ ApiSpec ParseApi(const v1::ServerConfig& config, const Address& listen, const Fi
                          std::uint32_t least, std::uint32_t most) {
     return static_cast<int>(inside.Count(field, value == 0 ? fallback : value, least, most));
   };
-  spec.threads = count("threads", given.threads(), kThreadsDefault, 1, kThreadsMax);
+  spec.threads = count("threads", given.threads(), ThreadsDefault(), 1, kThreadsMax);
   spec.body_bytes_max = count("body_bytes_max", given.body_bytes_max(), kBodyBytesDefault,
                               kBodyBytesMin, kBodyBytesMax);
   if (given.allowed_origins_size() > kOriginsMax) {
