@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "common/design/model_spec.h"
@@ -216,6 +217,7 @@ ServerProcess ServerProcess::Start(void (*serve)(int control, int ready)) {
   if (pid < 0) Die("cannot fork");
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // as bandana-server
     ::close(control[1]);
     ::close(ready[0]);
     serve(control[0], ready[1]);
