@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The JavaScript SDK killed at every hook, in a real browser against a real server: nothing is lost, drawn twice, or sent unpaid.
+"""The JavaScript SDK killed at every hook, alone and with a second tab, in a real browser: nothing is lost, drawn twice, or sent unpaid.
 
 Usage: kill_test.py SERVER PACKAGE. Exits with 77 (skipped) where there is no Chromium. Each point is a worker that stops there for ever and is
-then ended; the next worker of its store goes on from the rows. Mutants of the host must be found.
+then ended; the next worker of its store goes on from the rows. With two tabs the second one has asked the first meanwhile, and takes the store
+over when it is gone. Mutants of the host must be found.
 """
 
 import collections
@@ -20,12 +21,13 @@ models {{ name: "quick" dimension: 2 shared {{}} mode: LOCAL_REWARD privacy {{ e
   reporting {{ reward_window {{ duration {{ nanos: 100000000 }} default_reward: 0.5 }} }} }}
 """
 VISITS = """
-const visit = (given) => new Promise((resolve) => {
+const visit = (given, owns = () => {}) => new Promise((resolve) => {
   const worker = new Worker("/killed_worker.mjs", {type: "module"});
   const seen = {told: 0, sent: []};
-  const end = (more) => { worker.terminate(); resolve({...seen, ...more}); };
+  const end = (more) => { worker.terminate(); owns(); resolve({...seen, ...more}); };
   worker.onmessage = ({data}) => {
     if (data.told) ++seen.told;
+    else if (data.owns) owns();
     else if (data.sent) seen.sent.push(data.sent.map((byte) => byte.toString(16).padStart(2, "0")).join(""));
     else end(data);
   };
@@ -38,6 +40,13 @@ const killed = async (killAt, mutant, leave) => {
   const first = await visit({store, killAt, mutant, leave});
   const then = first.killed ? await visit({store, killAt: 0, mutant, leave, recovers: true}) : undefined;
   return {killAt, first, then};
+};
+// The second tab begins once the first one has the store, or is killed.
+const besides = async (killAt, mutant, leave) => {
+  const store = `two ${mutant} ${leave} ${killAt}`;
+  let then;
+  const first = await visit({store, killAt, mutant, leave}, () => (then ??= visit({store, killAt: 0, mutant, leave})));
+  return {killAt, first, then: await then};
 };
 """
 
@@ -72,7 +81,7 @@ def faults_of(run):
     if failed:
         return [f"failed: {failed[0]}"]
     reports = reports_of(visits)
-    events = visits[-1]["ended"]["events"]
+    events = max(visit["ended"]["events"] for visit in visits if "ended" in visit)
     faults = []
     if any(len(different) > 1 for different in reports.values()):
         faults.append("drawn twice")
@@ -83,33 +92,33 @@ def faults_of(run):
     return faults
 
 
-def runs_of(browser, api, mutant, leave, points):
-    """The visits of one host, killed at each of the points."""
+def runs_of(browser, api, mutant, leave, points, visits="killed"):
+    """The visits of one host, killed at each of the points. `visits`: "killed" one after another, or "besides" each other."""
     body = VISITS + f"""const points = {list(points)}, runs = [];
       await Promise.all(Array.from({{length: {AT_ONCE}}}, async () => {{
-        while (points.length > 0) runs.push(await killed(points.shift(), "{mutant}", "{leave}"));
+        while (points.length > 0) runs.push(await {visits}(points.shift(), "{mutant}", "{leave}"));
       }}));
       return runs;"""
     return pages.run(browser, api, body)
 
 
-def check(browser, api, leave, mutants, problems):
-    whole = runs_of(browser, api, "none", leave, [0])[0]["first"]
+def check(browser, api, leave, mutants, problems, visits="killed"):
+    whole = runs_of(browser, api, "none", leave, [0], visits)[0]["first"]
     if "ended" not in whole:
         problems.append(f"a visit: {whole}")
         return
     last = whole["ended"]["points"]
     names = collections.Counter()
     for begin in range(1, last + 1, 12):
-        for run in runs_of(browser, api, "none", leave, range(begin, min(begin + 12, last + 1))):
+        for run in runs_of(browser, api, "none", leave, range(begin, min(begin + 12, last + 1)), visits):
             names[run["first"].get("killed", "nowhere")] += 1
             for fault in faults_of(run):
-                problems.append(f"killed {run['first'].get('killed')} ({run['killAt']}): {fault}")
-    print(f"{leave}: {last} points: {dict(names)}", flush=True)
+                problems.append(f"{visits} {run['first'].get('killed')} ({run['killAt']}): {fault}")
+    print(f"{leave}, {visits}: {last} points: {dict(names)}", flush=True)
     for mutant in mutants:
         found = collections.Counter()
         for begin in range(1, last + 1, 12):
-            for run in runs_of(browser, api, mutant, leave, range(begin, min(begin + 12, last + 1), 3 if mutant.startswith("un") else 1)):
+            for run in runs_of(browser, api, mutant, leave, range(begin, min(begin + 12, last + 1), 3 if mutant.startswith("un") else 1), visits):
                 found.update(faults_of(run))
         print(f"mutant {mutant}: {dict(found)}")
         if not found:
@@ -119,6 +128,7 @@ def check(browser, api, leave, mutants, problems):
 def test(browser, api, _, problems):
     check(browser, api, "when_due", ("early", "undrawn", "unpaid", "unopened"), problems)
     check(browser, api, "at_start", (), problems)
+    check(browser, api, "when_due", ("undrawn",), problems, "besides")
 
 
 if __name__ == "__main__":

@@ -75,7 +75,14 @@ const MUTANTS = {
 
 async function visit({ api, store, mutant, leave, recovers }) {
   MUTANTS[mutant]();
-  const client = await sdk.connect({ url: api, model: "quick", store: sdk.pageStore(store), policy: { epsilonMax: 2 }, leave, backoffMinMs: 1 });
+  const place = sdk.pageStore(store);
+  const ownsIt = async () => {
+    while (!(await navigator.locks.query()).held.some(({ name }) => name === `bandana ${place.name}`)) await new Promise((resolve) => setTimeout(resolve, 1));
+    postMessage({ owns: true });
+  };
+  const connecting = sdk.connect({ url: api, model: "quick", store: place, policy: { epsilonMax: 2 }, leave, backoffMinMs: 1 });
+  ownsIt();
+  const client = await connecting;
   if (!recovers) {
     const shown = await client.select("ann", ARMS);
     postMessage({ told: 1 });
