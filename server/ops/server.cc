@@ -373,6 +373,7 @@ class RunningServer final : public Server {
       options.receive_bytes_max = kReceivedMessageBytesMax;
     } else {
       options.services = {admin_->service()};
+      options.service_names = {std::string(AdminService::kName)};
     }
     options.observer = &metrics_;
     options.log = &call_lines_;

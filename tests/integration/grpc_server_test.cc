@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "bandana/v1/admin.grpc.pb.h"
+#include "google/protobuf/descriptor.pb.h"
+#include "google/protobuf/descriptor_database.h"
+#include "grpc/reflection/v1/reflection.grpc.pb.h"
 #include "tests/integration/service_harness.h"
 #include "tests/support/status_matchers.h"
 
@@ -334,6 +337,99 @@ TEST_F(GrpcServerTest, ListsItsServicesByReflection) {
   context->TryCancel();
   queue.Shutdown();
   while (queue.Next(&tag, &ok)) {
+  }
+}
+
+// grpc.reflection.v1, which tools ask for first.
+class Reflection : public GrpcServerTest {
+ protected:
+  using Response = grpc::reflection::v1::ServerReflectionResponse;
+  Response Ask(const grpc::reflection::v1::ServerReflectionRequest& request) {
+    const auto context = Context();
+    const auto stream = stub_->ServerReflectionInfo(context.get());
+    Response response;
+    EXPECT_TRUE(stream->Write(request) && stream->Read(&response));
+    stream->WritesDone();
+    EXPECT_TRUE(stream->Finish().ok());
+    EXPECT_EQ(response.original_request().SerializeAsString(), request.SerializeAsString());
+    return response;
+  }
+  void Open() {
+    Start();
+    stub_ = grpc::reflection::v1::ServerReflection::NewStub(Connect(server_->address()));
+  }
+  std::unique_ptr<grpc::reflection::v1::ServerReflection::Stub> stub_;
+};
+
+TEST_F(Reflection, OfVersionOneHasFilesBySymbolAndName) {
+  Open();
+  grpc::reflection::v1::ServerReflectionRequest request;
+  request.set_list_services("");
+  std::vector<std::string> names;
+  const Response listed = Ask(request);
+  for (const auto& service : listed.list_services_response().service()) {
+    names.push_back(service.name());
+  }
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"bandana.v1.Recommender", "grpc.health.v1.Health",
+                                              "grpc.reflection.v1.ServerReflection"}));
+  for (const char* symbol : {"bandana.v1.Recommender", "bandana.v1.Recommender.Select",
+                             "bandana.v1.SelectRequest", "bandana.v1.SelectRequest.top_k"}) {
+    request.set_file_containing_symbol(symbol);
+    const Response response = Ask(request);
+    // All that a tool needs to build the pool, the asked file first.
+    google::protobuf::SimpleDescriptorDatabase database;
+    const auto& files = response.file_descriptor_response().file_descriptor_proto();
+    ASSERT_GT(files.size(), 1) << symbol;
+    google::protobuf::FileDescriptorProto file;
+    for (const std::string& bytes : files) {
+      ASSERT_TRUE(file.ParseFromString(bytes) && database.Add(file));
+    }
+    ASSERT_TRUE(file.ParseFromString(files[0]));
+    EXPECT_EQ(file.name(), "bandana/v1/recommender.proto");
+    google::protobuf::DescriptorPool pool(&database);
+    EXPECT_NE(pool.FindServiceByName("bandana.v1.Recommender"), nullptr);
+  }
+  request.set_file_by_filename("bandana/v1/config.proto");
+  EXPECT_TRUE(Ask(request).has_file_descriptor_response());
+}
+
+TEST_F(Reflection, SaysWhatItDoesNotKnow) {
+  Open();
+  grpc::reflection::v1::ServerReflectionRequest request;
+  EXPECT_EQ(Ask(request).error_response().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  request.set_file_by_filename("none.proto");
+  EXPECT_EQ(Ask(request).error_response().error_code(), grpc::StatusCode::NOT_FOUND);
+  request.set_file_containing_symbol("bandana.v1.Nobody");
+  EXPECT_EQ(Ask(request).error_response().error_code(), grpc::StatusCode::NOT_FOUND);
+  request.mutable_file_containing_extension()->set_containing_type("bandana.v1.SelectRequest");
+  EXPECT_EQ(Ask(request).error_response().error_code(), grpc::StatusCode::NOT_FOUND);
+  request.set_all_extension_numbers_of_type("bandana.v1.SelectRequest");
+  EXPECT_EQ(Ask(request).all_extension_numbers_response().extension_number_size(), 0);
+  request.set_all_extension_numbers_of_type("bandana.v1.Nobody");
+  EXPECT_EQ(Ask(request).error_response().error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(Reflection, HasSixteenStreamsAndNoMore) {
+  Open();
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<
+      grpc::ClientReaderWriter<grpc::reflection::v1::ServerReflectionRequest, Response>>>
+      streams;
+  grpc::reflection::v1::ServerReflectionRequest request;
+  request.set_list_services("");
+  Response response;
+  for (int i = 0; i < 16; ++i) {
+    contexts.push_back(Context());
+    streams.push_back(stub_->ServerReflectionInfo(contexts.back().get()));
+    ASSERT_TRUE(streams.back()->Write(request) && streams.back()->Read(&response)) << i;
+  }
+  const auto context = Context();
+  const auto beyond = stub_->ServerReflectionInfo(context.get());
+  EXPECT_FALSE(beyond->Read(&response));
+  EXPECT_EQ(beyond->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  for (const auto& stream : streams) {
+    stream->WritesDone();
+    EXPECT_TRUE(stream->Finish().ok());
   }
 }
 

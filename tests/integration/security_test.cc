@@ -363,6 +363,7 @@ TEST_F(EveryRpc, NeedsARoleUnlessItIsListedHereAsOpen) {
   Start(Tls() + Access() + kModels + " limits { refusals_per_connection_max: 1000 }");
   connection_ = Connect(server_->listen(), Security());
   const std::vector<std::string> open = {"grpc.health.v1.Health",
+                                         "grpc.reflection.v1.ServerReflection",
                                          "grpc.reflection.v1alpha.ServerReflection"};
   // Registers the descriptors of the two files in this program.
   ASSERT_NE(v1::CreateModelRequest::descriptor(), nullptr);

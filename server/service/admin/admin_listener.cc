@@ -8,7 +8,9 @@
 
 #include "common/base/limits.h"
 #include "common/base/status.h"
+#include "server/service/admin/admin_service.h"
 #include "server/service/transport/aside.h"
+#include "server/service/transport/reflection_service.h"
 
 namespace bandana::server {
 
@@ -25,6 +27,8 @@ absl::StatusOr<std::unique_ptr<AdminListener>> AdminListener::Bind(
   BANDANA_RETURN_IF_ERROR(Annotate(
       admin->listener_.Open(listen, admin->credentials_, connections, builder), "admin_listen"));
   builder.RegisterService(service);
+  admin->reflection_ = MakeReflectionService({AdminService::kName});
+  builder.RegisterService(admin->reflection_.get());
   // Beside a queue that somebody looks at, the threads of its calls wait outside gRPC.
   admin->queue_ = builder.AddCompletionQueue();
   admin->server_ = builder.BuildAndStart();

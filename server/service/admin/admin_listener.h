@@ -52,6 +52,7 @@ class AdminListener {
   const std::shared_ptr<grpc::ServerCredentials> credentials_;  // the server does not keep them
   Listener listener_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::unique_ptr<grpc::Service> reflection_;
   std::unique_ptr<grpc::Server> server_;
   std::thread looking_;  // at the queue
   std::once_flag ended_;

@@ -50,6 +50,8 @@ struct AdminOptions {
 // more than kAdminStreamBytesMax; CANCELLED a stream that takes longer than ten minutes.
 class AdminService {
  public:
+  static constexpr char kName[] = "bandana.v1.Admin";
+
   // `registry` must outlive the service.
   AdminService(ModelAdministration& registry, AdminOptions options);
   ~AdminService();

@@ -18,6 +18,7 @@
 #include "server/service/transport/health_watch.h"
 #include "server/service/transport/listener.h"
 #include "server/service/transport/ports.h"
+#include "server/service/transport/reflection_service.h"
 #include "server/service/transport/transport.h"
 
 namespace bandana::server {
@@ -83,6 +84,13 @@ class GrpcServerImpl final : public GrpcServer {
     builder.RegisterService(&services_.recommender);
     builder.RegisterService(&services_.health);
     for (grpc::Service* service : options_.services) builder.RegisterService(service);
+    if (options_.reflection) {
+      std::vector<std::string> names = {v1::Recommender::service_full_name(),
+                                        grpc::health::v1::Health::service_full_name()};
+      names.insert(names.end(), options_.service_names.begin(), options_.service_names.end());
+      reflection_ = MakeReflectionService(std::move(names));
+      builder.RegisterService(reflection_.get());
+    }
     for (int i = 0; i < options_.queues; ++i) {
       queues_.push_back(
           std::make_unique<Queue>(state_, builder.AddCompletionQueue(), options_.aside));
@@ -172,6 +180,7 @@ class GrpcServerImpl final : public GrpcServer {
     return draining_.load() && serving == Serving::kServing ? Serving::kNotServing : serving;
   };
   QueueServices services_;
+  std::unique_ptr<grpc::Service> reflection_;
   Listener listener_;
   std::vector<std::unique_ptr<Queue>> queues_;
   std::unique_ptr<HealthWatches> watches_;

@@ -47,6 +47,7 @@ struct GrpcServerOptions {
   std::vector<grpc::Service*>
       services;  // synchronous services; must outlive the server. Never callback services: one of
                  // them halves the queues' throughput
+  std::vector<std::string> service_names;  // their full names, for reflection
   // Answers that clients do not read: how much memory together, how long each.
   std::int64_t unread_bytes_max = kUnsentBytesMax;
   absl::Duration unread_time_max = absl::Seconds(10);

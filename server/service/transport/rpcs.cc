@@ -55,6 +55,7 @@ constexpr Rpc kRpcs[] = {
      kCold,
      MakeCheckExchange},
     OffQueues("grpc.health.v1.Health/Watch", {}, Scope::kOpen),
+    OffQueues("grpc.reflection.v1.ServerReflection/ServerReflectionInfo", {}, Scope::kOpen),
     OffQueues("grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", {}, Scope::kOpen),
 
     // A new model, also one that is imported, could take a name that is somebody else's tomorrow.
