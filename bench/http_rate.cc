@@ -3,15 +3,9 @@
 //   ./dev bench http_rate [--seconds 5] [--connections 4]
 // Starts a server of its own. gRPC's caller asks 500 times per second, in turns alone and beside
 // that load. The last line is `http_per_second=N grpc_p99_us=X grpc_p99_beside_http_us=Y`.
-#include <arpa/inet.h>
 #include <grpcpp/grpcpp.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "bandana/v1/recommender.grpc.pb.h"
+#include "bench/http_load.h"
 #include "bench/measure.h"
 #include "bench/server_child.h"
 #include "common/base/check.h"
@@ -39,19 +34,6 @@ constexpr double kGrpcPerSecond = 500;
 constexpr char kConfig[] =
     "api_listen: '127.0.0.1:0' models { name: 'm' dimension: 25 mode: NON_PRIVATE shared {} }";
 
-int Connect(const std::string& target) {
-  const std::size_t colon = target.rfind(':');
-  sockaddr_in peer{};
-  peer.sin_family = AF_INET;
-  peer.sin_port = htons(static_cast<std::uint16_t>(std::atoi(target.c_str() + colon + 1)));
-  ::inet_pton(AF_INET, target.substr(0, colon).c_str(), &peer.sin_addr);
-  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  const int one = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&peer), sizeof peer) != 0) return -1;
-  return fd;
-}
-
 // Features of all arms, row by row.
 std::vector<double> ArmFeatures() {
   std::vector<double> features;
@@ -62,60 +44,8 @@ std::vector<double> ArmFeatures() {
 }
 
 std::string HttpRequest() {
-  const std::string body =
-      absl::StrCat("{\"user\":\"ann\",\"arms\":{\"inlineArms\":{\"features\":[",
-                   absl::StrJoin(ArmFeatures(), ","), "]}}}");
-  return absl::StrCat("POST /v1/models/m:select HTTP/1.1\r\nHost: localhost\r\nContent-Length: ",
-                      body.size(), "\r\nContent-Type: application/json\r\n\r\n", body);
-}
-
-// The status of the next answer; 0: the connection is over.
-int ReadAnswer(int fd, std::string& buffer) {
-  for (;;) {
-    const std::size_t end = buffer.find("\r\n\r\n");
-    if (end != std::string::npos) {
-      const std::size_t at = buffer.find("Content-Length: ");
-      const std::size_t length = at < end ? std::strtoul(buffer.c_str() + at + 16, nullptr, 10) : 0;
-      if (buffer.size() >= end + 4 + length) {
-        const int status = std::atoi(buffer.c_str() + 9);
-        buffer.erase(0, end + 4 + length);
-        return status;
-      }
-    }
-    char chunk[16384];
-    const ssize_t n = ::recv(fd, chunk, sizeof chunk, 0);
-    if (n <= 0) return 0;
-    buffer.append(chunk, static_cast<std::size_t>(n));
-  }
-}
-
-// Latencies in microseconds.
-using Latencies = std::vector<double>;
-
-// Several connections, for some time. Aborts the program when an answer is not 200.
-Latencies AskByHttp(const std::string& target, absl::Duration time) {
-  const std::string request = HttpRequest();
-  const absl::Time end = absl::Now() + time;
-  std::vector<Latencies> micros(static_cast<std::size_t>(absl::GetFlag(FLAGS_connections)));
-  std::vector<std::thread> threads;
-  for (Latencies& mine : micros) {
-    threads.emplace_back([&] {
-      const int fd = Connect(target);
-      std::string buffer;
-      while (absl::Now() < end) {
-        const absl::Time sent = absl::Now();
-        BANDANA_CHECK(::send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
-                      static_cast<ssize_t>(request.size()));
-        BANDANA_CHECK(ReadAnswer(fd, buffer) == 200);
-        mine.push_back(absl::ToDoubleMicroseconds(absl::Now() - sent));
-      }
-      ::close(fd);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  Latencies all;
-  for (const Latencies& mine : micros) all.insert(all.end(), mine.begin(), mine.end());
-  return all;
+  return SelectByHttp(absl::StrCat("{\"user\":\"ann\",\"arms\":{\"inlineArms\":{\"features\":[",
+                                   absl::StrJoin(ArmFeatures(), ","), "]}}}"));
 }
 
 // At a fixed rate, so that a slow answer delays none of those after it more than it must.
@@ -150,7 +80,10 @@ int Main() {
   AskByGrpc(*stub, absl::Milliseconds(200));
   for (int turn = 0; turn < kTurns; ++turn) {
     Add(AskByGrpc(*stub, time), alone);
-    std::thread load([&] { Add(AskByHttp(server.api_address(), time), http); });
+    std::thread load([&] {
+      Add(AskByHttp(server.api_address(), {HttpRequest()}, absl::GetFlag(FLAGS_connections), time),
+          http);
+    });
     Add(AskByGrpc(*stub, time), beside);
     load.join();
   }

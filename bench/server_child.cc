@@ -40,11 +40,14 @@ std::string ValueOf(const std::string& key, const std::string& line) {
 
 }  // namespace
 
-ServerChild::ServerChild(const std::string& config) : folder_(*WorkFolder::Make("bench")) {
+ServerChild::ServerChild(const std::string& config, std::string program)
+    : folder_(*WorkFolder::Make("bench")) {
   const std::string& folder = folder_->path();
   std::ofstream(folder + "/server.textproto") << config;
-  const std::string program =
-      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "bandana-server").string();
+  if (program.empty()) {
+    program =
+        (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "bandana-server").string();
+  }
   std::string arguments[] = {program, absl::StrCat("--config=", folder, "/server.textproto"),
                              absl::StrCat("--data_dir=", folder, "/data"), "--listen=127.0.0.1:0",
                              "--http_listen=127.0.0.1:0"};

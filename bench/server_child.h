@@ -13,8 +13,8 @@ namespace bandana::bench {
 // Threads: not thread-safe. Aborts the program when the server does not come up.
 class ServerChild {
  public:
-  // `config`: text of a ServerConfig.
-  explicit ServerChild(const std::string& config);
+  // `config`: text of a ServerConfig. `program`: empty: the server beside this program.
+  explicit ServerChild(const std::string& config, std::string program = "");
   ~ServerChild();
   ServerChild(const ServerChild&) = delete;
   ServerChild& operator=(const ServerChild&) = delete;
