@@ -15,9 +15,7 @@
 #include "common/promise/reward_reports.h"
 
 namespace bandana {
-namespace {
 
-// Rewards that cannot be judged whatever the policy.
 std::string WhyNoRewards(const PublicSpec& spec) {
   const std::string_view refused = LimitsOf(spec.mode).no_decision_log;
   if (!refused.empty()) {
@@ -35,8 +33,6 @@ std::string WhyNoRewards(const PublicSpec& spec) {
                       "REWARD_RANDOMIZER can show one; bandana-ctl evaluate --clipped judges "
                       "clipped rewards");
 }
-
-}  // namespace
 
 std::string WhyNoLift(const ModelSpec& spec) {
   const PublicSpec& p = spec.public_spec;

@@ -8,6 +8,10 @@
 
 namespace bandana {
 
+// Why the rewards that a model learns from are not released one by one, right on average, as a
+// sentence with the remedy, without its end; empty where they are, and where nothing is private.
+std::string WhyNoRewards(const PublicSpec& spec);
+
 // Why no lift of the model can be shown, with the remedy, as a sentence without its end; empty
 // where one can: docs/decision_log.md#lift.
 std::string WhyNoLift(const ModelSpec& spec);

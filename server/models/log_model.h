@@ -13,6 +13,7 @@
 #include "common/model/entries/counters.h"
 #include "common/model/entries/user_index.h"
 #include "common/model/state/event_path.h"
+#include "common/promise/mode.h"
 #include "server/decisions/decision_log.h"
 #include "server/log/state/state_store.h"
 #include "server/models/admission/apprentice.h"
@@ -25,6 +26,7 @@
 #include "server/models/decision_logging.h"
 #include "server/models/folder/recovery.h"
 #include "server/models/hosted_model.h"
+#include "server/models/learnt_rewards.h"
 #include "server/models/lift.h"
 #include "server/models/log_clock.h"
 #include "server/models/model_stats.h"
@@ -64,6 +66,7 @@ class LogModel : public Interface {
     return part_ == nullptr ? absl::OkStatus() : part_->CatchUp().status();
   }
   void CountBaseline(bool agreed) override { apprentice_.Decided(agreed); }
+  void CountChoice(std::optional<bool> explored) override { choices_.Decided(explored); }
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
     counts_.Rejected(code, reason, count);
   }
@@ -98,6 +101,7 @@ class LogModel : public Interface {
     if (auto apprentice = apprentice_.Stats()) {
       *stats.mutable_apprentice() = *std::move(apprentice);
     }
+    if (auto choices = choices_.Stats()) *stats.mutable_choices() = *std::move(choices);
   }
 
   // Opens the decision log of a state in which `applied` entries are, and the lift. `log` as
@@ -155,6 +159,7 @@ class LogModel : public Interface {
   OpenCounts counts_{spec_, counters_};
   ValueCounts values_{spec_.public_spec};
   Apprentice apprentice_{spec_, clock_.Now()};
+  ChoiceCounts choices_{!IsPrivateMode(spec_.public_spec.mode)};
   std::unique_ptr<ArmCatalogue> arms_;
   std::shared_ptr<const EffectsPosterior> effects_;  // of models of effects
   ArmNotes::Parts arm_notes_;

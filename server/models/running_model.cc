@@ -93,6 +93,12 @@ absl::Status RunningModel::StartLoop(Recovered recovered) {
     return WritePublished(folder_, instance_, PublishedOf(state, options_.log->apart()));
   };
   hooks.applied = RewardHook();
+  if (learnt_ != nullptr) {
+    hooks.applied = [this, keep = std::move(hooks.applied)](std::span<const LogEntry> entries) {
+      for (const LogEntry& entry : entries) learnt_->Applied(entry);
+      if (keep) keep(entries);
+    };
+  }
   loop_ = std::make_unique<ApplyLoop>(spec_, *path_, *log_, users_, clock_, options_.tick_max,
                                       options_.rebuild_entries, std::move(learner),
                                       std::move(start), std::move(hooks));
@@ -241,6 +247,7 @@ v1::GetStatsResponse RunningModel::Stats() const {
   stats.set_decisions_waiting(waiting_ != nullptr ? waiting_->Count(clock_.Now())
                                                   : gate_->windows_open());
   user_groups_->FillStats(stats);
+  if (const auto sums = learnt_rewards()) FillRewards(*sums, *stats.mutable_rewards());
   return stats;
 }
 

@@ -54,6 +54,11 @@ class RunningModel : public LogModel<HostedModel> {
     return looks;
   }
   std::optional<RewardTotals> rewards() const override { return counts_.rewards(); }
+  std::optional<RewardSums> learnt_rewards() const override {
+    if (learnt_ == nullptr) return std::nullopt;
+    const RewardSums sums = learnt_->sums();
+    return sums.count > 0 ? std::optional(sums) : std::nullopt;
+  }
   std::optional<WindowPlaces> places() const override { return counts_.places(); }
   v1::GetLedgerResponse Ledger() const override {
     return LedgerOf(spec_.public_spec,
@@ -89,7 +94,9 @@ class RunningModel : public LogModel<HostedModel> {
  protected:
   RunningModel(ModelSpec spec, std::string folder, const Clock& clock,
                const HostedModelOptions& options)
-      : LogModel(std::move(spec), std::move(folder), clock, options), options_(options) {}
+      : LogModel(std::move(spec), std::move(folder), clock, options),
+        options_(options),
+        learnt_(LearntRewards::Of(spec_)) {}
   ~RunningModel() override {
     // The loop appends time entries: it ends before the writer. The writer tells the loop of its
     // last commits: it ends before the loop is destroyed.
@@ -119,6 +126,7 @@ class RunningModel : public LogModel<HostedModel> {
   absl::StatusOr<WindowValues> ReportedValues(std::optional<std::uint64_t> owner = std::nullopt);
 
   const HostedModelOptions options_;
+  const std::unique_ptr<LearntRewards> learnt_;  // null: its rewards are not to be told
   Intake intake_;
   std::unique_ptr<UserTable> user_groups_;
   std::unique_ptr<UpdateLog> log_;

@@ -30,6 +30,7 @@
 #include "server/models/admission/budget_use.h"
 #include "server/models/admission/refusals.h"
 #include "server/models/admission/report_totals.h"
+#include "server/models/learnt_rewards.h"
 #include "server/models/catalogue/catalogue.h"
 #include "server/models/replicas/part_question.h"
 #include "server/models/replicas/standing.h"
@@ -98,6 +99,10 @@ class SelectingModel {
   // A decision, or slot, with a baseline is shown: whether the model would have chosen the same.
   virtual void CountBaseline(bool agreed) = 0;
 
+  // A decision that is learnt from was answered: whether it explores, where that is known
+  // (ChoiceCounts::Decided). Private models count none.
+  virtual void CountChoice(std::optional<bool> explored) = 0;
+
   // Adds outcomes that the service rejected on its own (tokens that do not open) to the statistics;
   // not where reports are hidden (HidesReports).
   virtual void CountRejected(v1::OutcomeCode code, v1::RejectReason reason,
@@ -118,6 +123,8 @@ class ObservedModel {
   virtual std::vector<EffectLook> Look(std::size_t /*count*/) const { return {}; }
   // The rewards that a non-private model was told; a private one keeps none.
   virtual std::optional<RewardTotals> rewards() const { return std::nullopt; }
+  // See LearntRewards; nothing where they are not to be told, or none came.
+  virtual std::optional<RewardSums> learnt_rewards() const { return std::nullopt; }
   // Where released values lie in their windows; nothing before the first that has one.
   virtual std::optional<WindowPlaces> places() const { return std::nullopt; }
   virtual v1::GetLedgerResponse Ledger() const = 0;

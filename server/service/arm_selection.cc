@@ -218,6 +218,7 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
     FillOffer(select, scratch.arms, scratch.scores, chosen, decision, *select.logged);
     select.logged->version = posterior->version();
   }
+  if (select.explored != nullptr) *select.explored = chosen.explored;
   response.set_arms_clipped(static_cast<std::uint32_t>(scratch.arms.clipped));
   select.model.CountValues(scratch.named.counts());
   response.set_posterior_version(posterior->version());

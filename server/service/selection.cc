@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -128,7 +129,15 @@ absl::Status Select(const ResolvedModel& to, const v1::SelectRequest& request, i
   }
   thread_local StoredDecision logged;
   const bool is_logged = IsLogged(model, request);
-  const Selecting select{model, request, node, keys, arms_max, now, is_logged ? &logged : nullptr};
+  std::optional<bool> explored;
+  const Selecting select{.model = model,
+                         .request = request,
+                         .node = node,
+                         .keys = keys,
+                         .arms_max = arms_max,
+                         .now = now,
+                         .logged = is_logged ? &logged : nullptr,
+                         .explored = &explored};
   thread_local std::vector<Decision> slots;
   slots.resize(1);
   Decision& decision = slots.front();
@@ -143,6 +152,7 @@ absl::Status Select(const ResolvedModel& to, const v1::SelectRequest& request, i
   for (Decision& slot : slots) model.NumberDecision(slot.id);
   BANDANA_RETURN_IF_ERROR(SealSlots(to, request, slots, tokens, response));
   if (!request.deferred()) BANDANA_RETURN_IF_ERROR(ShowSlots(model, slots));
+  model.CountChoice(explored);
   if (!is_logged) return absl::OkStatus();
   FillSlots(slots, logged);
   model.LogDecision(logged, request.user());

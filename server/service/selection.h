@@ -1,6 +1,7 @@
 // One decision: validate, score against the published posterior, choose, seal.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "absl/status/status.h"
@@ -22,6 +23,8 @@ struct Selecting {
   int arms_max = 0;
   absl::Time now;
   StoredDecision* logged = nullptr;  // for the model's decision log; null: it is not logged
+  // Gets Chosen::explored; null: nobody asks.
+  std::optional<bool>* explored = nullptr;
 };
 
 // Fills in the decision's arms, given its id, and all of the response but the token.

@@ -10,6 +10,7 @@ bandana_test(NAME points_model_test SRCS unit/points_model_test.cc DEPS ${model_
 bandana_test(NAME effects_served_test SRCS unit/effects_served_test.cc DEPS ${model_deps})
 bandana_test(NAME forgetting_test SRCS unit/forgetting_test.cc DEPS ${model_deps})
 bandana_test(NAME key_freeing_test SRCS unit/key_freeing_test.cc DEPS ${model_deps})
+bandana_test(NAME learnt_rewards_test SRCS unit/learnt_rewards_test.cc DEPS ${model_deps})
 bandana_test(NAME hosted_model_test SRCS unit/hosted_model_test.cc DEPS ${model_deps})
 bandana_test(NAME user_life_test SRCS unit/user_life_test.cc DEPS ${model_deps})
 bandana_test(NAME open_windows_test SRCS unit/open_windows_test.cc DEPS ${model_deps} SQLite::SQLite3)

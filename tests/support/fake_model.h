@@ -146,6 +146,14 @@ class FakeModel final : public server::HostedModel {
     if (!report_status_.ok()) return done(report_status_);
     done(Applied(count));
   }
+  void CountChoice(std::optional<bool> explored) override {
+    std::lock_guard lock(mutex_);
+    choices_.push_back(explored);
+  }
+  std::vector<std::optional<bool>> choices() const {
+    std::lock_guard lock(mutex_);
+    return choices_;
+  }
   void CountBaseline(bool agreed) override {
     std::lock_guard lock(mutex_);
     baselines_.push_back(agreed);
@@ -274,6 +282,7 @@ class FakeModel final : public server::HostedModel {
   std::vector<ReportedContext> contexts_;
   std::vector<Decision> recorded_;
   std::vector<std::vector<Decision>> activated_;
+  std::vector<std::optional<bool>> choices_;
   std::vector<bool> baselines_;
   std::map<v1::RejectReason, std::uint64_t> rejected_;
   std::uint64_t features_clipped_ = 0;

@@ -123,6 +123,21 @@ TEST_F(RecommenderTest, SelectRanksByMeanPlusAlphaTimesWidth) {
   EXPECT_EQ(response_.posterior_version(), 9);
 }
 
+// Scores: 0.5 and 1.1 of the first pair, whose best mean wins; 0.15 and 0.5 of the second. A choice
+// of the caller's own is not the model's to explore.
+TEST_F(RecommenderTest, ChoicesThatExploreAreCounted) {
+  ASSERT_THAT(Select(Request({0, 1, 0.6, 0.8}, 1)), IsOk());
+  ASSERT_THAT(Select(Request({0.1, 0, 0, 1}, 1)), IsOk());
+  v1::SelectRequest unlearnt = Request({0.1, 0, 0, 1}, 1);
+  unlearnt.set_learn(false);
+  ASSERT_THAT(Select(unlearnt), IsOk());
+  v1::SelectRequest own = Request({0.1, 0, 0, 1}, 1);
+  own.set_baseline(1);
+  ASSERT_THAT(Select(own), IsOk());
+  EXPECT_THAT(model_.choices(), ElementsAre(::testing::Optional(false), ::testing::Optional(true),
+                                            ::testing::Eq(std::nullopt)));
+}
+
 TEST_F(RecommenderTest, TopKZeroMeansOne) {
   ASSERT_THAT(Select(Request({0, 1, 1, 0}, 0)), IsOk());
   EXPECT_THAT(response_.positions(), ElementsAre(1));

@@ -222,6 +222,64 @@ void AppendLifts(const std::vector<ModelView>& models, std::vector<MetricFamily>
   lift.MoveTo(out);
 }
 
+void AppendRewards(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
+  Family mean(MetricType::Gauge, "bandana_model_reward_mean",
+              "Mean reward of what was learnt since the start; where devices randomize rewards an "
+              "estimate, with the ends of its 95 % interval");
+  Family rewards(MetricType::Counter, "bandana_model_rewards_total",
+                 "Decisions whose reward was learnt since the start; non-private models");
+  Family above(MetricType::Counter, "bandana_model_reward_above_min_total",
+               "What these rewards add up to, each less the least reward of the model");
+  Family least(MetricType::Gauge, "bandana_model_reward_min", "The least reward of the model");
+  for (const ModelView& model : models) {
+    if (!model.learnt) continue;
+    const Labels labels = {{"model", model.name}};
+    v1::RewardStats stats;
+    FillRewards(*model.learnt, stats);
+    const auto add = [&](const char* bound, double figure) {
+      mean.Add({{"model", model.name}, {"bound", bound}}, figure);
+    };
+    if (stats.has_low()) add("low", stats.low());
+    add("value", stats.mean());
+    if (stats.has_high()) add("high", stats.high());
+    if (model.learnt->noisy) continue;
+    rewards.Add(labels, static_cast<double>(model.learnt->count));
+    above.Add(labels, model.learnt->above_min);
+    least.Add(labels, model.learnt->min);
+  }
+  for (Family* family : {&mean, &rewards, &above, &least}) family->MoveTo(out);
+}
+
+void AppendChoices(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
+  Family decisions(MetricType::Counter, "bandana_model_decisions_total",
+                   "Decisions answered since the start, and learnt from; non-private models");
+  Family ranked(MetricType::Counter, "bandana_model_decisions_ranked_total",
+                "Those whose arms neither a search nor the caller chose");
+  Family explored(MetricType::Counter, "bandana_model_decisions_explored_total",
+                  "Ranked decisions whose first arm is not what the model expected most of");
+  Family apprentice(MetricType::Counter, "bandana_model_apprentice_decisions_total",
+                    "Decisions since the start that the caller chose itself");
+  Family agreements(MetricType::Counter, "bandana_model_apprentice_agreements_total",
+                    "Those of them where the model would have chosen the same arm");
+  for (const ModelView& model : models) {
+    const Labels labels = {{"model", model.name}};
+    const auto add = [&](Family& family, std::uint64_t count) {
+      family.Add(labels, static_cast<double>(count));
+    };
+    if (model.choices) {
+      add(decisions, model.choices->decisions);
+      add(ranked, model.choices->ranked);
+      add(explored, model.choices->explored);
+    }
+    if (model.apprentice) {
+      add(apprentice, model.apprentice->decisions);
+      add(agreements, model.apprentice->agreements);
+    }
+  }
+  for (Family* family : {&decisions, &ranked, &explored, &apprentice, &agreements})
+    family->MoveTo(out);
+}
+
 void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
   Family open(MetricType::Gauge, "bandana_connections_open", "Open connections, by listener");
   Family accepted(MetricType::Counter, "bandana_connections_accepted_total",
@@ -378,6 +436,8 @@ void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<Metri
   AppendEffects(models, out);
   AppendDecisionLogs(models, out);
   AppendLifts(models, out);
+  AppendRewards(models, out);
+  AppendChoices(models, out);
   AppendPlaces(models, out);
   AppendFields(models, out);
   for (const ModelFigure& figure : kFigures) {

@@ -78,6 +78,42 @@ std::string Waiting(const ModelView& model) {
                    model.closes_windows ? " for the end of its window" : " for its report"));
 }
 
+// Since the start; noisy ones with their interval.
+std::string MeanReward(const ModelView& model) {
+  if (!model.learnt) return "";
+  v1::RewardStats stats;
+  FillRewards(*model.learnt, stats);
+  std::string words = absl::StrFormat("%.4g", stats.mean());
+  if (stats.has_low()) {
+    absl::StrAppendFormat(&words, " <small>95 %%: %.4g to %.4g, of randomized rewards</small>",
+                          stats.low(), stats.high());
+  }
+  return Fact("Mean reward since the start", words);
+}
+
+std::string Percent(std::uint64_t part, std::uint64_t whole, const char* of) {
+  return absl::StrCat(
+      absl::StrFormat("%.3g %%", 100.0 * static_cast<double>(part) / static_cast<double>(whole)),
+      " <small>of ", Grouped(whole), " ", of, "</small>");
+}
+
+std::string Choices(const ModelView& model) {
+  std::string facts;
+  if (model.choices) {
+    facts += Fact("Decisions since the start", Grouped(model.choices->decisions));
+    if (model.choices->ranked > 0) {
+      facts += Fact("Explored", Percent(model.choices->explored, model.choices->ranked,
+                                        "that the model chose"));
+    }
+  }
+  if (model.apprentice && model.apprentice->decisions > 0) {
+    facts += Fact("Agrees with the caller",
+                  Percent(model.apprentice->agreements, model.apprentice->decisions,
+                          "that the caller chose"));
+  }
+  return facts;
+}
+
 std::string DecisionLogFact(const ModelView& model) {
   if (!model.decision_log) return "";
   const DecisionLogView& log = *model.decision_log;
@@ -95,8 +131,8 @@ std::string Facts(const ModelView& model) {
       Fact("Mode", ModeWords(model)),
       Fact("Privacy per event", is_private ? PromiseWords(model) : "none"), Privacy(model),
       Fact("Features", Grouped(static_cast<std::uint64_t>(model.dimension))),
-      Fact("Nodes", Grouped(model.nodes)), Fact("Arms", Grouped(model.arms)),
-      Fact("Reports applied", Grouped(model.reports_applied)),
+      Fact("Nodes", Grouped(model.nodes)), Fact("Arms", Grouped(model.arms)), Choices(model),
+      MeanReward(model), Fact("Reports applied", Grouped(model.reports_applied)),
       Fact("Reports rejected", Rejected(model)), Waiting(model), DecisionLogFact(model),
       Fact("Posterior version", Grouped(model.posterior_version)),
       Fact("Entries not applied yet", Grouped(model.apply_lag())),

@@ -60,6 +60,18 @@ void SetEffects(const v1::GetStatsResponse& stats, ModelView& view) {
   }
 }
 
+void SetChoices(const v1::GetStatsResponse& stats, ModelView& view) {
+  if (stats.has_choices()) {
+    view.choices = {.decisions = stats.choices().decisions(),
+                    .ranked = stats.choices().ranked(),
+                    .explored = stats.choices().explored()};
+  }
+  if (stats.has_apprentice()) {
+    view.apprentice = {.decisions = stats.apprentice().decisions(),
+                       .agreements = stats.apprentice().agreements()};
+  }
+}
+
 ModelView ViewOf(const ServedModel& model, const EffectLooks& looks) {
   const PublicSpec& spec = model.spec().public_spec;
   const v1::GetStatsResponse stats = model.Stats();
@@ -79,6 +91,8 @@ ModelView ViewOf(const ServedModel& model, const EffectLooks& looks) {
   SetBudget(model.Budget(), view);
   view.rewards = model.rewards();
   view.places = model.places();
+  view.learnt = model.learnt_rewards();
+  SetChoices(stats, view);
   if (!view.rewards) view.posterior_norm = MeanNorm(*model.posterior());
   const v1::LedgerReadings& user = ledger.user();
   if (user.has_epsilon_pure()) view.epsilon_principal["pure"] = user.epsilon_pure();

@@ -1,5 +1,5 @@
-// The server as metrics and status page show it: plain data, collected in one pass. No reward, no
-// mean, no count of a single user is in it.
+// The server as metrics and status page show it: plain data, collected in one pass. No reward of a
+// private model but what its devices released, no count of a single user is in it.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,19 @@ struct DecisionLogView {
   std::uint64_t lines = 0;
   std::uint64_t lost = 0;  // decisions that became no line, since the log began
   std::uint64_t bytes = 0;
+};
+
+// Models without privacy: decisions since the start, and how they were chosen (ChoiceStats).
+struct ChoiceView {
+  std::uint64_t decisions = 0;
+  std::uint64_t ranked = 0;
+  std::uint64_t explored = 0;
+};
+
+// Models whose decisions came with the caller's own choice, since the start.
+struct ApprenticeView {
+  std::uint64_t decisions = 0;
+  std::uint64_t agreements = 0;
 };
 
 // Models of effects.
@@ -105,8 +118,11 @@ struct ModelView {
   std::uint64_t features_clipped = 0;
   std::vector<FieldView> fields;  // of its schema, where contexts are not private
   std::uint64_t grams_repaired = 0;
-  double posterior_age_seconds = 0;      // since it last moved while entries wait; 0 when none does
-  std::optional<RewardTotals> rewards;   // non-private models; for the status page only
+  double posterior_age_seconds = 0;     // since it last moved while entries wait; 0 when none does
+  std::optional<RewardTotals> rewards;  // non-private models; for the status page only
+  std::optional<RewardSums> learnt;     // where it may be told (LearntRewards)
+  std::optional<ChoiceView> choices;    // non-private models
+  std::optional<ApprenticeView> apprentice;
   std::optional<WindowPlaces> places;    // models whose devices clip to windows
   std::optional<double> posterior_norm;  // private models: mean of |m_u|, the first nodes
   std::optional<UserGroupsView> user_groups;

@@ -108,6 +108,12 @@ absl::StatusOr<std::vector<int>> BaselineOf(const v1::SelectRequest& request,
   return own;
 }
 
+// Whether more was expected of another arm on offer than of this one.
+bool Explores(std::span<const double> means, int first) {
+  return std::ranges::any_of(means,
+                             [best = means[first]](double mean) { return mean > best; });
+}
+
 // The caller's own arms come first whatever the model says; then the others, as the model ranks
 // them.
 Chosen PutFirst(const std::vector<int>& own, Chosen model) {
@@ -152,6 +158,8 @@ absl::StatusOr<Chosen> RankByScore(const Offer& offer) {
     chosen.propensities.push_back(
         FirstProbability(rank, scores[chosen.ranking[rank]], scores[chosen.ranking[0]], share));
   }
+  thread_local std::vector<double> boosted;
+  chosen.explored = Explores(MeansFor(offer, boosted), chosen.ranking[0]);
   if (offer.select.logged == nullptr) return chosen;
   std::vector<double>& law = chosen.laws.emplace_back();
   const double best = scores[chosen.ranking[0]];
@@ -193,6 +201,7 @@ absl::StatusOr<Chosen> RankByPolicy(const Offer& offer) {
     return InvalidArgument("rules.at_most: leaves ", chosen.ranking.size(), " arms for ",
                            request.slots(), " slots");
   }
+  chosen.explored = Explores(arms.means, chosen.ranking[0]);
   BANDANA_ASSIGN_OR_RETURN(const std::vector<int> own, BaselineOf(request, offer.arms));
   return own.empty() ? std::move(chosen) : PutFirst(own, std::move(chosen));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,9 @@ struct Chosen {
   // probabilities, kArmLeftOut for an arm that it could not get. After a search, of the arms found.
   std::vector<std::vector<double>> laws;
   int offered = 0;      // after a search: how many arms were on offer; else 0
+  // Whether the model's first arm is not among those that it expects most of, boosts included;
+  // nothing where the caller, or a search, chose.
+  std::optional<bool> explored;
   bool expects = true;  // scores have the rewards that the model expects
 };
 

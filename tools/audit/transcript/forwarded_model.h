@@ -44,6 +44,7 @@ class ForwardedModel : public server::HostedModel {
     model_->Activate(std::move(decisions), std::move(done));
   }
   void CountBaseline(bool agreed) override { model_->CountBaseline(agreed); }
+  void CountChoice(std::optional<bool> explored) override { model_->CountChoice(explored); }
   void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     model_->Report(std::move(outcomes), std::move(done));
   }
@@ -93,6 +94,9 @@ class ForwardedModel : public server::HostedModel {
   std::vector<EffectLook> Look(std::size_t count) const override { return model_->Look(count); }
   void NumberDecision(DecisionId& id) override { model_->NumberDecision(id); }
   std::optional<server::RewardTotals> rewards() const override { return model_->rewards(); }
+  std::optional<server::RewardSums> learnt_rewards() const override {
+    return model_->learnt_rewards();
+  }
   std::optional<server::WindowPlaces> places() const override { return model_->places(); }
   v1::GetLedgerResponse Ledger() const override { return model_->Ledger(); }
   std::optional<server::BudgetUse> Budget() const override { return model_->Budget(); }

@@ -156,6 +156,22 @@ class StatsCountReports final : public ForwardedModel {
   std::uint64_t reports_ = 0;
 };
 
+class MeanCountsReports final : public ForwardedModel {
+ public:
+  using ForwardedModel::ForwardedModel;
+  void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
+    reports_ += Reactions(*this, outcomes);
+    ForwardedModel::Report(std::move(outcomes), std::move(done));
+  }
+  std::optional<server::RewardSums> learnt_rewards() const override {
+    if (reports_ == 0) return ForwardedModel::learnt_rewards();
+    return server::RewardSums{.count = reports_, .above_min = static_cast<double>(reports_)};
+  }
+
+ private:
+  std::uint64_t reports_ = 0;
+};
+
 class LedgerCountsReports final : public ForwardedModel {
  public:
   using ForwardedModel::ForwardedModel;
@@ -441,6 +457,10 @@ std::vector<Mutant> MakeMutants() {
        .description = "server: statistics, metrics and page count reports of open windows",
        .seeds = 60,
        .wrap = Wrap<StatsCountReports>},
+      {.name = "mean-counts-reports",
+       .description = "server: metrics and page have a mean of reported rewards of open windows",
+       .seeds = 60,
+       .wrap = Wrap<MeanCountsReports>},
       {.name = "ledger-counts-reports",
        .description = "server: the ledger counts an event when its report comes",
        .seeds = 60,
