@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "server/models/admission/apprentice.h"
 #include "server/models/admission/decision_numbers.h"
 #include "server/models/admission/open_counts.h"
+#include "server/models/admission/sent_names.h"
 #include "server/models/admission/value_counts.h"
 #include "server/models/apply_loop.h"
 #include "server/models/catalogue/arm_catalogue.h"
@@ -66,6 +68,7 @@ class LogModel : public Interface {
     return part_ == nullptr ? absl::OkStatus() : part_->CatchUp().status();
   }
   void CountBaseline(bool agreed) override { apprentice_.Decided(agreed); }
+  void NoteName(EffectKey key, std::string_view name) override { sent_names_.Note(key, name); }
   void CountChoice(std::optional<bool> explored) override { choices_.Decided(explored); }
   void CountRejected(v1::OutcomeCode code, v1::RejectReason reason, std::uint64_t count) override {
     counts_.Rejected(code, reason, count);
@@ -160,6 +163,7 @@ class LogModel : public Interface {
   ValueCounts values_{spec_.public_spec};
   Apprentice apprentice_{spec_, clock_.Now()};
   ChoiceCounts choices_{!IsPrivateMode(spec_.public_spec.mode)};
+  SentNames sent_names_{!HidesContexts(spec_.public_spec.mode)};
   std::unique_ptr<ArmCatalogue> arms_;
   std::shared_ptr<const EffectsPosterior> effects_;  // of models of effects
   ArmNotes::Parts arm_notes_;

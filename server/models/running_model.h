@@ -50,7 +50,7 @@ class RunningModel : public LogModel<HostedModel> {
   v1::GetStatsResponse Stats() const override;
   std::vector<EffectLook> Look(std::size_t count) const override {
     std::vector<EffectLook> looks = posterior()->Look(count);
-    NameValues(*catalogue(), *user_groups_, looks);
+    NameValues(*catalogue(), *user_groups_, sent_names_, looks);
     return looks;
   }
   std::optional<RewardTotals> rewards() const override { return counts_.rewards(); }

@@ -99,6 +99,9 @@ class SelectingModel {
   // A decision, or slot, with a baseline is shown: whether the model would have chosen the same.
   virtual void CountBaseline(bool agreed) = 0;
 
+  // An arm that the caller sent by name was chosen. Pages show the name; not where contexts are
+  // private.
+  virtual void NoteName(EffectKey key, std::string_view name) = 0;
   // A decision that is learnt from was answered: whether it explores, where that is known
   // (ChoiceCounts::Decided). Private models count none.
   virtual void CountChoice(std::optional<bool> explored) = 0;

@@ -15,6 +15,7 @@
 #include "common/ranking/scoring.h"
 #include "server/service/arm_set.h"
 #include "server/service/catalogue_search.h"
+#include "server/service/decision_rules.h"
 #include "server/service/explanation.h"
 #include "server/service/logged_offer.h"
 #include "server/service/named_features.h"
@@ -195,6 +196,9 @@ absl::Status ChooseArms(Search search, Choose choose, const Selecting& select, D
     arm.keys.assign(select.keys.begin(), select.keys.end());
     const auto own = std::span(scratch.arms.keys).subspan(position * parts, parts);
     arm.keys.insert(arm.keys.end(), own.begin(), own.end());
+    if (parts > 0 && !scratch.arms.names.empty() && Learns(select.request)) {
+      select.model.NoteName(own[0], scratch.arms.names[position]);
+    }
     arm.window.reset();
     if (rewards == nullptr) continue;
     arm.window = rewards->WindowFor(scratch.scores.means[position], scratch.scores.widths[position],

@@ -17,6 +17,7 @@
 #include "common/base/file.h"
 #include "common/features/encoder.h"
 #include "tests/support/feature_schemas.h"
+#include "tests/support/http_request.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -155,6 +156,15 @@ class NamedFeaturesTest : public ::testing::Test {
   std::unique_ptr<AdminClient> admin_;
   std::unique_ptr<v1::Recommender::Stub> stub_;
 };
+
+TEST_F(NamedFeaturesTest, ArmsThatAreSentByNameHaveItOnThePage) {
+  Teach("effects", 20);
+  const HttpResult page = HttpRequest(server_->http_listen(), "/models/effects");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_THAT(page.body, HasSubstr(">r: "));
+  EXPECT_THAT(page.body, HasSubstr("; j: "));
+  EXPECT_THAT(page.body, Not(HasSubstr("unnamed")));
+}
 
 TEST_F(NamedFeaturesTest, LearnsWhatAContextLikesAndExplainsIt) {
   Teach("open", 200);

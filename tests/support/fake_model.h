@@ -146,6 +146,7 @@ class FakeModel final : public server::HostedModel {
     if (!report_status_.ok()) return done(report_status_);
     done(Applied(count));
   }
+  void NoteName(EffectKey, std::string_view) override {}
   void CountChoice(std::optional<bool> explored) override {
     std::lock_guard lock(mutex_);
     choices_.push_back(explored);

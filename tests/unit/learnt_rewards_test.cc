@@ -1,5 +1,5 @@
-// The mean of what a model has learnt, and how its decisions were chosen: as far as the mode lets
-// them be told.
+// The mean of what a model has learnt, how its decisions were chosen, and the names of arms that
+// callers send: as far as the mode lets them be told.
 #include "server/models/learnt_rewards.h"
 
 #include <gmock/gmock.h>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "server/models/admission/sent_names.h"
 #include "tests/support/hosted_model_fixture.h"
 
 namespace bandana::testing {
@@ -18,8 +19,10 @@ namespace {
 using server::ChoiceCounts;
 using server::FillRewards;
 using server::RewardSums;
+using server::SentNames;
 using ::testing::DoubleEq;
 using ::testing::DoubleNear;
+using ::testing::IsEmpty;
 
 class LearntRewardsTest : public HostedModelTest {
  protected:
@@ -137,6 +140,26 @@ TEST(FillRewards, OneNoisyValueHasNoInterval) {
   FillRewards({.count = 1, .min = -1, .above_min = 1.5, .squares = 2.25, .noisy = true}, stats);
   EXPECT_THAT(stats.mean(), DoubleEq(0.5));
   EXPECT_FALSE(stats.has_low());
+}
+
+TEST(SentNames, AreThoseThatTookAPlaceLast) {
+  SentNames names(/*keeps=*/true);
+  EXPECT_THAT(names.NameOf(7), IsEmpty());
+  names.Note(7, "pizza");
+  names.Note(8, "soup");
+  EXPECT_EQ(names.NameOf(7), "pizza");
+  names.Note(7 + SentNames::kPlaces, "salad");
+  EXPECT_THAT(names.NameOf(7), IsEmpty());
+  EXPECT_EQ(names.NameOf(7 + SentNames::kPlaces), "salad");
+  EXPECT_EQ(names.NameOf(8), "soup");
+  names.Note(kAbsent, "nobody");
+  EXPECT_THAT(names.NameOf(kAbsent), IsEmpty());
+}
+
+TEST(SentNames, AreNotKeptWhereContextsArePrivate) {
+  SentNames names(/*keeps=*/false);
+  names.Note(7, "pizza");
+  EXPECT_THAT(names.NameOf(7), IsEmpty());
 }
 
 }  // namespace

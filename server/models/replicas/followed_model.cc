@@ -195,7 +195,7 @@ v1::GetStatsResponse FollowedModel::Stats() const {
 
 std::vector<EffectLook> FollowedModel::Look(std::size_t count) const {
   std::vector<EffectLook> looks = posterior()->Look(count);
-  NameValues(*catalogue(), *user_groups_.load(), looks);
+  NameValues(*catalogue(), *user_groups_.load(), sent_names_, looks);
   return looks;
 }
 

@@ -44,6 +44,7 @@ class ForwardedModel : public server::HostedModel {
     model_->Activate(std::move(decisions), std::move(done));
   }
   void CountBaseline(bool agreed) override { model_->CountBaseline(agreed); }
+  void NoteName(EffectKey key, std::string_view name) override { model_->NoteName(key, name); }
   void CountChoice(std::optional<bool> explored) override { model_->CountChoice(explored); }
   void Report(std::vector<ReportedOutcome> outcomes, server::ReportDone done) override {
     model_->Report(std::move(outcomes), std::move(done));
