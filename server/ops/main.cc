@@ -13,6 +13,7 @@
 #include "absl/flags/usage.h"
 #include "absl/synchronization/mutex.h"
 #include "common/base/checked_clock.h"
+#include "common/base/flag_words.h"
 #include "common/base/version.h"
 #include "server/ops/config/config_file.h"
 #include "server/ops/config/config_summary.h"
@@ -224,6 +225,10 @@ int Main(int argc, char** argv) {
   // Debian's Abseil looks for cycles among the locks that gRPC takes, in every call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   ExitOnHelpOrVersion(argc, argv);
+  if (const auto unknown = UnknownFlag(argc, argv)) {
+    std::fprintf(stderr, "%s; see --help\n", unknown->c_str());
+    return kExitUsage;
+  }
   absl::SetProgramUsageMessage(kUsage);
   const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
   if (const std::string recipe = absl::GetFlag(FLAGS_new_model); !recipe.empty()) {

@@ -11,3 +11,4 @@ bandana_test(NAME sqlite_test SRCS unit/sqlite_test.cc DEPS bandana::sqlite band
 bandana_test(NAME text_test SRCS unit/text_test.cc DEPS bandana::base bandana::test_support)
 bandana_test(NAME wire_reader_test SRCS unit/wire_reader_test.cc DEPS bandana::base)
 bandana_test(NAME wire_reader_property_test SRCS property/wire_reader_property_test.cc DEPS bandana::proto bandana::test_wire LABELS property)
+bandana_test(NAME near_word_test SRCS unit/near_word_test.cc DEPS bandana::flag_words absl::flags)

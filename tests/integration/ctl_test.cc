@@ -210,6 +210,11 @@ TEST_F(CtlTest, SaysWhyAnExportIsNotTakenBeforeItSendsIt) {
 }
 
 TEST_F(CtlTest, FailsWithTheReason) {
+  EXPECT_THAT(Ctl({"modles", "lst"}).err, HasSubstr("no such command: did you mean models list?"));
+  EXPECT_THAT(Ctl({"arms", "putt", "x.tsv"}).err, HasSubstr("did you mean arms put?"));
+  const ProcessResult mistyped = Ctl({"stats", "--modle=plain"});
+  EXPECT_EQ(mistyped.exit_code, 2);
+  EXPECT_THAT(mistyped.err, HasSubstr("unknown flag --modle: did you mean --model?"));
   EXPECT_THAT(Ctl({"stats", "--model=absent"}).err, HasSubstr("NOT_FOUND"));
   EXPECT_EQ(Ctl({"stats", "--model=absent"}).exit_code, 1);
   EXPECT_EQ(Ctl({"stats"}).exit_code, 1);

@@ -175,10 +175,11 @@ TEST(ParseConfig, LocatesMistakesInsideModels) {
                                     "  }\n"
                                     "}\n");
   EXPECT_THAT(Places(result),
-              ElementsAre("2:1 models[1].reporting",  // missing: the model's own place
-                          "4:3 models[1].dimension", "6:5 models[1].colin.graph",
-                          "11:5 models[1].privacy.epsilon", "12:5 models[1].privacy.delta"));
-  EXPECT_EQ(ToString("s.textproto", result.mistakes[3]),
+              ElementsAre("4:3 models[1].dimension", "6:5 models[1].colin.graph",
+                          "11:5 models[1].privacy.epsilon", "12:5 models[1].privacy.delta",
+                          // Missing: at the model's own place, and last.
+                          "2:1 models[1].reporting"));
+  EXPECT_EQ(ToString("s.textproto", result.mistakes[2]),
             "s.textproto:11:5: models[1].privacy.epsilon: must be in (0, 20] unless research is "
             "true, got 25");
 }
@@ -199,6 +200,29 @@ TEST(ParseConfig, GoesOnAfterUnknownFieldsAndWrongValues) {
   EXPECT_THAT(result.mistakes[0].message, HasSubstr("listne"));
   EXPECT_THAT(result.mistakes[1].message, HasSubstr("Expected integer"));
   EXPECT_THAT(result.mistakes[2].message, HasSubstr("PRIVATE"));
+}
+
+// The coupling is missing because its name is mistyped: the cause comes first.
+TEST(ParseConfig, SaysWhatMistypedWordsMayMean) {
+  const ConfigResult result = Parse(
+      "models {\n"
+      "  name: 'm'\n"
+      "  dimension: 2\n"
+      "  mode: NON_PRIVTE\n"
+      "  reward_mni: 0\n"
+      "  efects { standard {} }\n"
+      "  zebra: 1\n"
+      "}\n");
+  EXPECT_THAT(Places(result),
+              ElementsAre("4:9 ", "5:3 ", "6:3 ", "7:3 ", "1:1 models[0].coupling"));
+  EXPECT_THAT(result.mistakes[0].message,
+              HasSubstr("\"NON_PRIVTE\" for field \"mode\": did you mean NON_PRIVATE?"));
+  EXPECT_THAT(result.mistakes[1].message,
+              HasSubstr("no field named \"reward_mni\": did you mean reward_min?"));
+  EXPECT_THAT(result.mistakes[2].message,
+              HasSubstr("no field named \"efects\": did you mean effects?"));
+  EXPECT_THAT(result.mistakes[3].message, Not(HasSubstr("did you mean")));
+  EXPECT_THAT(result.mistakes[4].message, HasSubstr("is required"));
 }
 
 TEST(ParseConfig, AWrongValueDoesNotShiftThePlacesOfOthers) {

@@ -10,6 +10,7 @@
 #include "absl/flags/reflection.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/flag_words.h"
 #include "common/base/status.h"
 
 namespace bandana {
@@ -71,6 +72,10 @@ std::vector<char*> ParseWordsOrExit(std::vector<char*> arguments, std::string_vi
       std::cout << version << "\n";
       std::exit(0);
     }
+  }
+  if (const auto unknown = UnknownFlag(static_cast<int>(arguments.size()), arguments.data())) {
+    std::cerr << *unknown << "; see --help\n";
+    std::exit(2);
   }
   return absl::ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());
 }

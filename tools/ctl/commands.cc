@@ -5,9 +5,11 @@
 #include <span>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "common/base/file.h"
 #include "common/base/limits.h"
 #include "common/base/mapped_file.h"
+#include "common/base/near_word.h"
 #include "common/base/status.h"
 #include "common/design/coupling_table.h"
 #include "common/design/files/graph_proto.h"
@@ -485,7 +487,17 @@ absl::Status RunCommand(AdminClient& client, const CommandLine& line, CommandOut
   const Words words(line.words);
   const auto [command, verb_words] = FindCommand(words);
   if (command == nullptr) {
-    return InvalidArgument("no such command; bandana-ctl --help lists them");
+    std::vector<std::string_view> verbs;
+    for (const Command& known : kCommands) verbs.emplace_back(known.verb);
+    std::string given = absl::StrJoin(words, " ");
+    // Arguments may stand behind a verb of as many words as the nearest one has.
+    std::string hint = DidYouMean(given, verbs);
+    for (std::size_t count = std::min(words.size(), kVerbWordsMax); hint.empty() && count > 0;) {
+      given = absl::StrJoin(words.first(count--), " ");
+      hint = DidYouMean(given, verbs);
+    }
+    return InvalidArgument("no such command", hint, hint.empty() ? ";" : "",
+                           " bandana-ctl --help lists them");
   }
   const Words arguments = words.subspan(verb_words);
   const auto count = static_cast<int>(arguments.size());

@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "common/base/address.h"
 #include "common/base/file.h"
+#include "common/base/flag_words.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "common/channel/security_flags.h"
@@ -169,6 +170,10 @@ int Main(int argc, char** argv) {
     return RunTune(std::vector<std::string>(argv + 2, argv + argc), stdout, stderr);
   }
   ExitOnHelpOrVersion(argc, argv);
+  if (const auto unknown = UnknownFlag(argc, argv)) {
+    std::fprintf(stderr, "bandana-ctl: %s\n", unknown->c_str());
+    return kExitUsage;
+  }
   const std::vector<std::string> targets = Targets(argc, argv);
   absl::SetProgramUsageMessage(Usage());
   const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);

@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "common/design/files/arms_tsv.h"
+#include "common/design/files/mistyped.h"
 #include "common/design/model_spec.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
@@ -24,7 +25,7 @@ class Collector final : public google::protobuf::io::ErrorCollector {
   void AddError(int line, google::protobuf::io::ColumnNumber column,
                 const std::string& message) override {
     absl::StrAppend(&text, text.empty() ? "" : "\n", path_, ":", line + 1, ":", column + 1, ": ",
-                    message);
+                    WithHint(message));
   }
   std::string text;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -17,13 +18,26 @@ namespace {
 // The last name of a path: `models[2].privacy.epsilon` -> `epsilon`.
 std::string LastName(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
+void SortByPosition(std::vector<ConfigMistake>& mistakes) {
+  std::ranges::stable_sort(mistakes, [](const ConfigMistake& a, const ConfigMistake& b) {
+    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+  });
+}
+
+// Missing fields come last: a mistake further down may be why.
 void AppendSemanticMistakes(const std::vector<ConfigError>& errors, const ParsedText& parsed,
                             std::vector<ConfigMistake>& mistakes) {
+  std::vector<ConfigMistake> wrong;
+  std::vector<ConfigMistake> missing;
   for (const ConfigError& error : errors) {
     if (parsed.unread_fields.contains(LastName(error.field))) continue;
     ConfigMistake mistake{.field = error.field, .message = error.message};
-    Locate(*parsed.locations, mistake);
-    mistakes.push_back(std::move(mistake));
+    const bool is_there = Locate(*parsed.locations, mistake);
+    (is_there ? wrong : missing).push_back(std::move(mistake));
+  }
+  for (std::vector<ConfigMistake>* found : {&wrong, &missing}) {
+    SortByPosition(*found);
+    std::ranges::move(*found, std::back_inserter(mistakes));
   }
 }
 
@@ -48,6 +62,7 @@ ConfigResult ParseConfig(std::string_view text, std::string_view folder,
   ParsedText parsed;
   ParseText(*WithoutMark(text), parsed);
   ConfigResult result{.spec = std::nullopt, .mistakes = parsed.mistakes};
+  SortByPosition(result.mistakes);
   if (parsed.complete) {
     std::vector<ConfigError> errors;
     auto spec = ParseServerConfig(parsed.config, folder, options, errors);
@@ -58,10 +73,6 @@ ConfigResult ParseConfig(std::string_view text, std::string_view folder,
     }
     if (result.mistakes.empty()) result.spec = std::move(spec);
   }
-  const auto by_position = [](const ConfigMistake& a, const ConfigMistake& b) {
-    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
-  };
-  std::stable_sort(result.mistakes.begin(), result.mistakes.end(), by_position);
   return result;
 }
 

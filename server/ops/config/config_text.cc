@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "common/base/status.h"
+#include "common/design/files/mistyped.h"
 #include "google/protobuf/io/tokenizer.h"
 
 namespace bandana::server {
@@ -126,8 +127,12 @@ void ParseText(std::string_view text, ParsedText& out) {
     parser.AllowUnknownField(true);
     out.config.Clear();
     const bool parsed = parser.ParseFromString(rest, &out.config);
-    for (ConfigMistake& mistake : collector.errors) PlaceOnWord(rest, mistake);
-    for (ConfigMistake& mistake : collector.warnings) PlaceOnWord(rest, mistake);
+    for (std::vector<ConfigMistake>* found : {&collector.errors, &collector.warnings}) {
+      for (ConfigMistake& mistake : *found) {
+        PlaceOnWord(rest, mistake);
+        mistake.message = WithHint(mistake.message);
+      }
+    }
     out.mistakes.insert(out.mistakes.end(), collector.errors.begin(), collector.errors.end());
     const bool last = parsed || collector.errors.empty() ||
                       !LeaveOutLine(collector.errors.back().line, rest, out.unread_fields);
@@ -139,23 +144,24 @@ void ParseText(std::string_view text, ParsedText& out) {
   out.complete = false;
 }
 
-void Locate(const Tree& locations, ConfigMistake& mistake) {
+bool Locate(const Tree& locations, ConfigMistake& mistake) {
   const Tree* tree = &locations;
   const Descriptor* message = v1::ServerConfig::descriptor();
   for (const Step& step : Steps(mistake.field)) {
     const FieldDescriptor* field =
         message == nullptr ? nullptr : message->FindFieldByName(step.name);
-    if (field == nullptr) return;  // the name of a oneof
+    if (field == nullptr) return false;  // the name of a oneof
     const int index = field->is_repeated() ? std::max(step.index, 0) : -1;
     const TextFormat::ParseLocation at = tree->GetLocation(field, index);
-    if (at.line < 0) return;
+    if (at.line < 0) return false;
     mistake.line = at.line + 1;
     mistake.column = at.column + 1;
     message = field->message_type();
-    if (message == nullptr) return;
+    if (message == nullptr) return true;
     tree = tree->GetTreeForNested(field, index);
-    if (tree == nullptr) return;
+    if (tree == nullptr) return true;
   }
+  return true;
 }
 
 }  // namespace bandana::server

@@ -28,7 +28,7 @@ struct ParsedText {
 void ParseText(std::string_view text, ParsedText& out);
 
 // Position of a field by its path, or of the innermost message around it that is in the text. Line
-// 0: not in the text at all.
-void Locate(const google::protobuf::TextFormat::ParseInfoTree& locations, ConfigMistake& mistake);
+// 0: not in the text at all. False: the field itself is missing.
+bool Locate(const google::protobuf::TextFormat::ParseInfoTree& locations, ConfigMistake& mistake);
 
 }  // namespace bandana::server
