@@ -12,6 +12,7 @@ bandana_test(NAME check_config_test SRCS integration/check_config_test.cc
   DEPS bandana::server_ops bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
 bandana_test(NAME ctl_answers_test SRCS integration/ctl_answers_test.cc
   DEPS bandana::ctl bandana::test_support gRPC::grpc++ LABELS integration)
+bandana_test(NAME ctl_tables_test SRCS unit/ctl_tables_test.cc DEPS bandana::ctl)
 bandana_test(NAME ctl_json_test SRCS unit/ctl_json_test.cc DEPS bandana::ctl)
 bandana_test(NAME ctl_part_file_test SRCS unit/ctl_part_file_test.cc DEPS bandana::ctl bandana::test_support)
 bandana_test(NAME server_lifecycle_test SRCS integration/server_lifecycle_test.cc

@@ -24,6 +24,7 @@
 #include "tools/ctl/model_file.h"
 #include "tools/ctl/part_file.h"
 #include "tools/ctl/split.h"
+#include "tools/ctl/tables.h"
 #include "tools/ctl/text.h"
 
 namespace bandana {
@@ -287,7 +288,10 @@ absl::Status GraphPut(Context& context) {
 }
 
 absl::Status Ledger(Context& context) {
-  return Print(context.client.GetLedger(context.line.model), context);
+  BANDANA_ASSIGN_OR_RETURN(const auto ledger, context.client.GetLedger(context.line.model));
+  context.output.text = LedgerTable(ledger);
+  context.output.json = ToJson(ledger);
+  return absl::OkStatus();
 }
 
 absl::Status CheckpointCreate(Context& context) {
@@ -306,8 +310,8 @@ absl::Status ClockConfirm(Context& context) {
 // Warnings that people must see first stand above the figures.
 absl::Status Stats(Context& context) {
   BANDANA_ASSIGN_OR_RETURN(const auto stats, context.client.GetStats(context.line.model));
-  BANDANA_RETURN_IF_ERROR(Print(stats, context));
-  context.output.text = absl::StrCat(StatsLines(stats), context.output.text);
+  context.output.text = absl::StrCat(StatsLines(stats), StatsTable(stats));
+  context.output.json = ToJson(stats);
   return absl::OkStatus();
 }
 
@@ -402,7 +406,11 @@ absl::Status DecisionsExport(Context& context) {
 }
 
 absl::Status DecisionsStats(Context& context) {
-  return Print(DecisionStats(ServersOf(context), context.line.model), context);
+  BANDANA_ASSIGN_OR_RETURN(const auto stats,
+                           DecisionStats(ServersOf(context), context.line.model));
+  context.output.text = DecisionLogTable(stats);
+  context.output.json = ToJson(stats);
+  return absl::OkStatus();
 }
 
 struct Command {

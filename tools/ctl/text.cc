@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/base/text.h"
+#include "common/design/files/arm_facts.h"
 #include "tools/ctl/json.h"
 
 namespace bandana {
