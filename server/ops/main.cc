@@ -4,8 +4,10 @@
 
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -13,13 +15,19 @@
 #include "absl/flags/usage.h"
 #include "absl/synchronization/mutex.h"
 #include "common/base/checked_clock.h"
+#include "common/base/file.h"
 #include "common/base/flag_words.h"
+#include "common/base/status.h"
+#include "common/base/temp_folder.h"
 #include "common/base/version.h"
 #include "server/ops/config/config_file.h"
 #include "server/ops/config/config_summary.h"
 #include "server/ops/config/generated_token.h"
 #include "server/ops/config/recipes.h"
 #include "server/ops/log_setup.h"
+#include "server/ops/playground/attendance.h"
+#include "server/ops/playground/playground.h"
+#include "server/ops/playground/visitors.h"
 #include "server/ops/server.h"
 #include "server/ops/stop_signals.h"
 #include "server/ops/trial.h"
@@ -37,6 +45,7 @@ ABSL_FLAG(std::string, peers_address, "",
 ABSL_FLAG(std::string, data_dir, "", "folder of everything durable, in place of the file's");
 ABSL_FLAG(bool, check_config, false, "explain the configuration or its mistakes, and exit");
 ABSL_FLAG(std::string, new_model, "", "print a configuration to begin with, and exit");
+ABSL_FLAG(bool, playground, false, "serve three models with simulated visitors, to look at");
 ABSL_FLAG(bool, try, false, "with --new_model: windows of seconds, to try it out");
 
 namespace bandana::server {
@@ -49,6 +58,7 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
                  [--data_dir DIR]
   bandana-server --config FILE.textproto --check_config
   bandana-server --new_model clicks|ratings|notifications|catalogue|personalizer [--try]
+  bandana-server --playground [--listen HOST:PORT] [--http_listen HOST:PORT] [--api_listen HOST:PORT] [--data_dir DIR]
   bandana-server --version | --help
 
   --config FILE       configuration, textproto of bandana.v1.ServerConfig
@@ -60,6 +70,7 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
   --data_dir DIR      folder of everything durable
   --check_config      explain the configuration, or each of its mistakes with line and field, and exit
   --new_model NAME    print a commented configuration with a model of this kind, and exit
+  --playground        serve three models with simulated visitors on loopback, to look at; --data_dir keeps the data
   --try               with --new_model: rewards count within seconds, to see it learn
 
 Prints `bandana-server ready listen=ADDR http=ADDR` once it serves, with ` admin=ADDR` where Admin has its own listener,
@@ -141,10 +152,18 @@ int PrintRecipe(const std::string& name) {
   return 0;
 }
 
+// The configuration that is served, and for --playground the places to show.
+struct Served {
+  std::string path;
+  ConfigOptions options;
+  std::optional<PlaygroundPlaces> playground;
+};
+
 // Reads the configuration again and takes what a running server can take. One with a mistake
 // anywhere changes nothing.
-void Reload(const std::string& path, Server& server) {
-  auto result = LoadConfig(path, OptionsFromFlags());
+void Reload(const Served& served, Server& server) {
+  const std::string& path = served.path;
+  auto result = LoadConfig(path, served.options);
   std::optional<ServerSpec> spec;
   if (result.ok()) {
     for (const ConfigMistake& mistake : result->mistakes) {
@@ -169,22 +188,24 @@ void PrintToken(std::string_view token) {
 
 // Until a stop signal, or until no model can take reports any more: nothing can be acknowledged
 // then, and a restart recovers.
-absl::Status ServeUntilStopped(const std::string& path, StopSignals& signals, Server& server) {
+absl::Status ServeUntilStopped(const Served& served, StopSignals& signals, Attendance& attendance,
+                               Server& server) {
   constexpr absl::Duration kHealthInterval = absl::Seconds(1);
   for (;;) {
     server.Tick();
+    attendance.Look();
     if (absl::Status health = server.Health(); !health.ok()) return health;
     const int signal = signals.Wait(kHealthInterval);
     if (signal == SIGHUP) {
-      Reload(path, server);
+      Reload(served, server);
     } else if (signal > 0) {
       return absl::OkStatus();
     }
   }
 }
 
-int Run(const std::string& path, StopSignals& signals) {
-  auto spec = Load(path, OptionsFromFlags(), stderr);
+int Run(Served served, StopSignals& signals) {
+  auto spec = Load(served.path, served.options, stderr);
   if (!spec) return kExitFailure;
   SetUpLog(spec->log_format);
   SetLogLevel(spec->log_level);
@@ -207,7 +228,18 @@ int Run(const std::string& path, StopSignals& signals) {
                (*server)->http_listen(), api.empty() ? "" : ", JSON and gRPC-Web on ", api,
                admin.empty() ? "" : ", Admin on ", admin,
                peers.empty() ? "" : ", other servers on ", peers);
-  if (const absl::Status failed = ServeUntilStopped(path, signals, **server); !failed.ok()) {
+  Attendance attendance;
+  if (served.playground) {
+    PlaygroundPlaces& places = *served.playground;
+    places.http = (*server)->http_listen();
+    places.api = api;
+    std::fputs(PlaygroundWords(places).c_str(), stdout);
+    std::fflush(stdout);
+    if (!places.fleet.empty()) attendance.Begin(places.fleet, (*server)->listen());
+  }
+  const absl::Status failed = ServeUntilStopped(served, signals, attendance, **server);
+  attendance.End();
+  if (!failed.ok()) {
     spdlog::critical("stopping: {}", std::string(failed.message()));
     return kExitFailure;
   }
@@ -219,6 +251,45 @@ int Run(const std::string& path, StopSignals& signals) {
   }
   spdlog::info("stopped");
   return 0;
+}
+
+// Serves what --playground brings along.
+int RunPlayground(Served served, StopSignals& signals) {
+  const auto folder = TempFolder::OfMachine();
+  const auto write = [&] {
+    served.path = folder->path() + "/server.textproto";
+    return WriteFileDurably(served.path, PlaygroundConfig(), 0600);
+  };
+  const absl::Status written = folder.ok() ? write() : folder.status();
+  if (!written.ok()) {
+    std::fprintf(stderr, "--playground: %s\n", std::string(written.message()).c_str());
+    return kExitFailure;
+  }
+  served.playground = {.http = "",
+                       .api = "",
+                       .config = served.path,
+                       .fleet = FindProgram("bandana-fleet").value_or(""),
+                       .keeps_data = served.options.data_dir.has_value()};
+  if (!served.options.data_dir) served.options.data_dir = folder->path() + "/data";
+  return Run(std::move(served), signals);
+}
+
+// Errors: INVALID_ARGUMENT arguments that do not go together.
+absl::StatusOr<Served> ServedFromFlags(const std::vector<char*>& arguments) {
+  Served served{.path = absl::GetFlag(FLAGS_config),
+                .options = OptionsFromFlags(),
+                .playground = std::nullopt};
+  if (absl::GetFlag(FLAGS_try)) return InvalidArgument("--try is for --new_model");
+  if (arguments.size() > 1) return InvalidArgument("unexpected argument");
+  if (absl::GetFlag(FLAGS_playground)) {
+    if (!served.path.empty() || absl::GetFlag(FLAGS_check_config)) {
+      return InvalidArgument(
+          "--playground brings its own configuration, and takes addresses and --data_dir");
+    }
+  } else if (served.path.empty()) {
+    return InvalidArgument("--config is required");
+  }
+  return served;
 }
 
 int Main(int argc, char** argv) {
@@ -234,20 +305,17 @@ int Main(int argc, char** argv) {
   if (const std::string recipe = absl::GetFlag(FLAGS_new_model); !recipe.empty()) {
     return PrintRecipe(recipe);
   }
-  if (absl::GetFlag(FLAGS_try)) {
-    std::fputs("--try is for --new_model\n", stderr);
-    return kExitUsage;
-  }
-  const std::string path = absl::GetFlag(FLAGS_config);
-  if (arguments.size() > 1 || path.empty()) {
-    std::fprintf(stderr, "%s\n%s", path.empty() ? "--config is required" : "unexpected argument",
-                 kUsage);
+  absl::StatusOr<Served> served = ServedFromFlags(arguments);
+  if (!served.ok()) {
+    std::fprintf(stderr, "%s\n%s", std::string(served.status().message()).c_str(), kUsage);
     return kExitUsage;
   }
   StopSignals signals;
   signal(SIGPIPE, SIG_IGN);
   SetUpLog(v1::TEXT);
-  return absl::GetFlag(FLAGS_check_config) ? CheckConfig(path) : Run(path, signals);
+  if (absl::GetFlag(FLAGS_check_config)) return CheckConfig(served->path);
+  return absl::GetFlag(FLAGS_playground) ? RunPlayground(*std::move(served), signals)
+                                         : Run(*std::move(served), signals);
 }
 
 }  // namespace

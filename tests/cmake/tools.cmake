@@ -63,3 +63,6 @@ if(BANDANA_BUILD_TESTS)
   add_test(NAME soak_smoke_test COMMAND soak_test)
   set_tests_properties(soak_smoke_test PROPERTIES LABELS integration TIMEOUT 300 ENVIRONMENT SOAK_SECONDS=20)
 endif()
+bandana_test(NAME playground_test SRCS integration/playground_test.cc LABELS integration TIMEOUT 300
+  DEPS bandana::ctl bandana::environments bandana::test_server bandana::test_support)
+add_dependencies(playground_test bandana-fleet)

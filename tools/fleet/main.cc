@@ -150,16 +150,16 @@ absl::StatusOr<std::unique_ptr<Environment>> EnvironmentFromFlags(
 }
 
 // Refuses what cannot work, warns of what skews the figures.
-absl::Status CheckFit(const ModelInfo& model, const EnvironmentInfo& environment) {
+absl::Status CheckFit(const ModelInfo& model, const EnvironmentInfo& environment, bool open_loop) {
   if (model.dimension != environment.dimension) {
     return InvalidArgument("model ", model.name, " has ", model.dimension,
                            " features, environment ", environment.name, " ", environment.dimension);
   }
-  if (model.reward_window) {
+  if (model.reward_window && !open_loop) {
     return InvalidArgument(
         "model ", model.name,
-        " holds reports back for its reward window; the fleet reports at once and ",
-        "needs `reporting { one_per_decision: true }`");
+        " holds reports back for its reward window, and a closed loop would wait for each: take ",
+        "--rate, or `reporting { one_per_decision: true }`");
   }
   if (model.reward_min > environment.reward_min || model.reward_max < environment.reward_max) {
     std::cerr << "warning: rewards lie in [" << environment.reward_min << ", "
@@ -265,7 +265,7 @@ absl::StatusOr<int> RunFleet(const Environment& environment,
     asked.store = folder->path() + "/device.db";
   }
   BANDANA_ASSIGN_OR_RETURN(const std::unique_ptr<FleetDevice> device, ConnectDevice(kind, asked));
-  BANDANA_RETURN_IF_ERROR(CheckFit(device->model(), environment.info()));
+  BANDANA_RETURN_IF_ERROR(CheckFit(device->model(), environment.info(), options.rate > 0));
 
   CatchSignals();
   Progress progress(options.rounds, absl::GetFlag(FLAGS_progress));

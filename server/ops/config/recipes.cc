@@ -161,8 +161,9 @@ constexpr std::string_view kPersonalizer =
 #   bandana-server --config FILE --check_config        explains it, entry by entry
 api_listen: "127.0.0.1:7073"       # the client's endpoint: http://127.0.0.1:7073
 
-# Begin so: each Rank answers your first action, and the loop learns from its rewards. `bandana-ctl stats personalizer`
-# says how often it would have chosen the same. To go live take `apprentice: true` out, and start the server again.
+# Begin so: each Rank answers your first action, and the loop learns from its rewards. `bandana-ctl stats --model
+# personalizer` says how often it would have chosen the same. To go live take `apprentice: true` out, and start the
+# server again.
 api { personalizer { model: "personalizer" apprentice: true } }
 
 models {
