@@ -43,7 +43,7 @@ void ApiCalls::Close() {
 ApiCall::ApiCall(ApiCalls& calls, const HttpCall& http)
     : calls_(calls),
       peer_(http.peer),
-      trace_id_(TraceIdOfTraceparent(http.Header("traceparent"))) {}
+      trace_(ParseTraceparent(http.Header("traceparent"))) {}
 
 void ApiCall::Run(const std::shared_ptr<Exchange>& exchange, Finish done) {
   taken_.Run(exchange, {calls_.handlers()}, std::move(done));

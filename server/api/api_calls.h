@@ -56,14 +56,14 @@ class ApiCall final : public CallOrigin {
   CallEnd End(const absl::Status& status) { return taken_.End(status); }
 
   std::string Peer() const override { return peer_; }
-  std::string TraceId() const override { return trace_id_; }
+  TraceParent Trace() const override { return trace_; }
 
  private:
   friend class ApiCalls;
 
   ApiCalls& calls_;
   const std::string peer_;
-  const std::string trace_id_;
+  const TraceParent trace_;
   TakenCall taken_;
   absl::Status status_;
 };

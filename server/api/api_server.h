@@ -39,6 +39,7 @@ struct ApiServerOptions {
   int calls_in_flight_max = kCallsInFlightMaxDefault;
   CallObserver* observer = nullptr;  // may be null; must outlive the server
   CallLog* log = nullptr;            // may be null; must outlive the server
+  CallLog* spans = nullptr;          // the same: CallDeskOptions::spans
   std::optional<AdminDoor> admin;    // absent: Admin is not on this listener
 };
 

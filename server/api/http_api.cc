@@ -65,6 +65,7 @@ HttpApi::HttpApi(const ApiServerOptions& options, Handlers& handlers, const Cond
       calls_({.gatekeeper = options.gatekeeper,
               .observer = options.observer,
               .log = options.log,
+              .spans = options.spans,
               .calls_max = options.calls_in_flight_max,
               .conduct = conduct,
               .tells_all = options.tls != nullptr},

@@ -43,6 +43,8 @@ ABSL_FLAG(std::string, peers_listen, "",
 ABSL_FLAG(std::string, peers_address, "",
           "host:port where the other servers reach this one, in place of the file's");
 ABSL_FLAG(std::string, data_dir, "", "folder of everything durable, in place of the file's");
+ABSL_FLAG(std::string, trace_collector, "",
+          "http://HOST:PORT of an OTLP collector on this machine; without one nobody gets spans");
 ABSL_FLAG(bool, check_config, false, "explain the configuration or its mistakes, and exit");
 ABSL_FLAG(std::string, new_model, "", "print a configuration to begin with, and exit");
 ABSL_FLAG(bool, playground, false, "serve three models with simulated visitors, to look at");
@@ -55,7 +57,7 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
 
   bandana-server --config FILE.textproto [--listen HOST:PORT] [--http_listen HOST:PORT]
                  [--api_listen HOST:PORT] [--peers_listen HOST:PORT] [--peers_address HOST:PORT]
-                 [--data_dir DIR]
+                 [--data_dir DIR] [--trace_collector URL]
   bandana-server --config FILE.textproto --check_config
   bandana-server --new_model clicks|ratings|notifications|catalogue|personalizer [--try]
   bandana-server --playground [--listen HOST:PORT] [--http_listen HOST:PORT] [--api_listen HOST:PORT] [--data_dir DIR]
@@ -68,6 +70,7 @@ constexpr char kUsage[] = R"(bandana-server: a recommendation service over gRPC.
   --peers_listen ADDR address host:port for the other servers of the same database alone
   --peers_address ADDR where those reach this server; without one it is the address of --peers_listen
   --data_dir DIR      folder of everything durable
+  --trace_collector URL http://HOST:PORT of an OTLP collector on this machine, for calls whose traceparent is sampled
   --check_config      explain the configuration, or each of its mistakes with line and field, and exit
   --new_model NAME    print a commented configuration with a model of this kind, and exit
   --playground        serve three models with simulated visitors on loopback, to look at; --data_dir keeps the data
@@ -156,6 +159,7 @@ int PrintRecipe(const std::string& name) {
 struct Served {
   std::string path;
   ConfigOptions options;
+  std::optional<TraceCollector> collector;
   std::optional<PlaygroundPlaces> playground;
 };
 
@@ -207,6 +211,7 @@ absl::Status ServeUntilStopped(const Served& served, StopSignals& signals, Atten
 int Run(Served served, StopSignals& signals) {
   auto spec = Load(served.path, served.options, stderr);
   if (!spec) return kExitFailure;
+  spec->trace_collector = std::move(served.collector);
   SetUpLog(spec->log_format);
   SetLogLevel(spec->log_level);
   const absl::Duration drain_delay = spec->drain_delay;
@@ -278,6 +283,7 @@ int RunPlayground(Served served, StopSignals& signals) {
 absl::StatusOr<Served> ServedFromFlags(const std::vector<char*>& arguments) {
   Served served{.path = absl::GetFlag(FLAGS_config),
                 .options = OptionsFromFlags(),
+                .collector = std::nullopt,
                 .playground = std::nullopt};
   if (absl::GetFlag(FLAGS_try)) return InvalidArgument("--try is for --new_model");
   if (arguments.size() > 1) return InvalidArgument("unexpected argument");
@@ -288,6 +294,11 @@ absl::StatusOr<Served> ServedFromFlags(const std::vector<char*>& arguments) {
     }
   } else if (served.path.empty()) {
     return InvalidArgument("--config is required");
+  }
+  if (const std::string url = absl::GetFlag(FLAGS_trace_collector); !url.empty()) {
+    absl::StatusOr<TraceCollector> collector = ParseCollector(url);
+    if (!collector.ok()) return Annotate(collector.status(), "--trace_collector");
+    served.collector = *std::move(collector);
   }
   return served;
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -35,6 +36,7 @@
 #include "server/ops/page_server.h"
 #include "server/ops/peers.h"
 #include "server/ops/security.h"
+#include "server/ops/span_sender.h"
 #include "server/service/admin/admin_listener.h"
 #include "server/service/admin/admin_service.h"
 #include "server/service/answer_keys_of_tokens.h"
@@ -347,6 +349,9 @@ class RunningServer final : public Server {
                            .batch_decisions_max = spec_.limits.batch_decisions_max},
         *registry_, *tokens_, clock_, decisions_.get(), Owners());
     BANDANA_RETURN_IF_ERROR(OpenSecurity());
+    if (spec_.trace_collector) {
+      span_sender_.emplace(*spec_.trace_collector, spans_.emplace(clock_));
+    }
     admin_ = std::make_unique<AdminService>(
         *registry_, AdminOptions{.token_lifetime_max = spec_.token_rotation_interval,
                                  .on_models_changed = [this] { HealthChanged(); },
@@ -355,6 +360,7 @@ class RunningServer final : public Server {
                                  .calls = {.gatekeeper = gatekeeper_.get(),
                                            .observer = &metrics_,
                                            .log = &call_lines_,
+                                           .spans = Spans(),
                                            .overloaded = [this] { return Overloaded(); },
                                            .handed = &handed_calls_,
                                            .conduct =
@@ -377,6 +383,7 @@ class RunningServer final : public Server {
     }
     options.observer = &metrics_;
     options.log = &call_lines_;
+    options.spans = Spans();
     BANDANA_ASSIGN_OR_RETURN(grpc_, GrpcServer::Start(options, *recommender_));
     serving_ = grpc_.get();
     if (spec_.admin_listen) {
@@ -424,12 +431,16 @@ class RunningServer final : public Server {
     options.calls_in_flight_max = spec_.limits.calls_in_flight_max;
     options.observer = &metrics_;
     options.log = &call_lines_;
+    options.spans = Spans();
     if (!spec_.admin_listen) {
       options.admin = AdminDoor{.channel = grpc_->InProcess(), .handed = &handed_calls_};
     }
     BANDANA_ASSIGN_OR_RETURN(api_, ApiServer::Start(options, *recommender_));
     return absl::OkStatus();
   }
+
+  // Null: nobody traces. Calls from other servers have no spans: their first server has.
+  CallLog* Spans() { return spans_ ? &*spans_ : nullptr; }
 
   // Null: there are no others.
   OwnerChannels* Owners() const { return peers_ == nullptr ? nullptr : &peers_->owners(); }
@@ -511,6 +522,7 @@ class RunningServer final : public Server {
       view.reload_refused = absl::FromUnixNanos(since);
     }
     view.call_lines_dropped = call_lines_.dropped();
+    if (spans_) view.spans = {spans_->figures().sent, spans_->figures().dropped};
     view.named_decisions = decisions_->figures();
     const auto show = [&](const char* listener, const std::optional<ConnectionStats>& stats) {
       if (stats) view.connections.emplace(listener, *stats);
@@ -542,6 +554,8 @@ class RunningServer final : public Server {
   std::atomic<std::int64_t> reload_refused_ = 0;  // Unix ns, since when; 0: the last took all
   Metrics metrics_;
   CallLines call_lines_{clock_};
+  std::optional<SpanQueue> spans_;
+  std::optional<SpanSender> span_sender_;
   History history_;
   PosteriorAges ages_;
   ConnectionWatch connection_watch_{[](const std::string& line) { spdlog::warn("{}", line); }};

@@ -35,6 +35,9 @@ bandana_test(NAME config_update_test SRCS unit/config_update_test.cc
   DEPS bandana::server_admin bandana::test_support)
 bandana_test(NAME change_without_restart_test SRCS integration/change_without_restart_test.cc
   DEPS bandana::ctl bandana::test_server bandana::test_support LABELS integration TIMEOUT 300)
+bandana_test(NAME spans_test SRCS unit/spans_test.cc DEPS bandana::server_ops bandana::json bandana::test_support)
+bandana_test(NAME trace_server_test SRCS integration/trace_server_test.cc
+  DEPS bandana::server_api bandana::proto bandana::json bandana::test_server bandana::test_support gRPC::grpc++ LABELS integration TIMEOUT 300)
 bandana_test(NAME call_lines_test SRCS unit/call_lines_test.cc
   DEPS bandana::server_ops bandana::test_support gRPC::grpc++ spdlog::spdlog)
 bandana_test(NAME history_test SRCS unit/history_test.cc DEPS bandana::server_ops)

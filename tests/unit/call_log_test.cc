@@ -7,6 +7,8 @@
 
 #include <set>
 
+#include "absl/strings/str_cat.h"
+
 namespace bandana::server {
 namespace {
 
@@ -25,16 +27,28 @@ TEST(CallLog, RequestIdsAreSixteenDigitsAndDiffer) {
 
 TEST(CallLog, ReadsTraceparent) {
   const std::string id = kId;
-  EXPECT_EQ(TraceIdOfTraceparent("00-" + id + "-b7ad6b7169203331-01"), id);
-  EXPECT_EQ(TraceIdOfTraceparent("01-" + id + "-b7ad6b7169203331-01-more"), id);
+  EXPECT_EQ(ParseTraceparent("00-" + id + "-b7ad6b7169203331-01").trace_id, id);
+  EXPECT_EQ(ParseTraceparent("01-" + id + "-b7ad6b7169203331-01-more").trace_id, id);
   for (const std::string& bad :
        {""s, "00"s, "00-" + id + "-b7ad6b7169203331-0", "00-" + id + "-b7ad6b7169203331-01-more",
         "00-" + id + "-b7ad6b7169203331-01 ", "ff-" + id + "-b7ad6b7169203331-01",
         "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01"s,
         "00-00000000000000000000000000000000-b7ad6b7169203331-01"s,
-        "00_" + id + "-b7ad6b7169203331-01", "00-" + id + "-b7ad6b716920333x-01",
+        "00-" + id + "-0000000000000000-01", "00_" + id + "-b7ad6b7169203331-01", "00-" + id + "-b7ad6b716920333x-01",
         "00-0af7651916cd43dd8448eb211c8031\n9-b7ad6b7169203331-01"s}) {
-    EXPECT_EQ(TraceIdOfTraceparent(bad), "") << bad;
+    EXPECT_EQ(ParseTraceparent(bad).trace_id, "") << bad;
+    EXPECT_FALSE(ParseTraceparent(bad).sampled) << bad;
+  }
+}
+
+TEST(CallLog, TheLowestBitOfTheFlagsAsksForSpans) {
+  const std::string before = absl::StrCat("00-", kId, "-b7ad6b7169203331-");
+  EXPECT_EQ(ParseTraceparent(before + "01").parent_id, "b7ad6b7169203331");
+  for (const char* const flags : {"01", "03", "ff", "0b"}) {
+    EXPECT_TRUE(ParseTraceparent(before + flags).sampled) << flags;
+  }
+  for (const char* const flags : {"00", "02", "fe", "10"}) {
+    EXPECT_FALSE(ParseTraceparent(before + flags).sampled) << flags;
   }
 }
 

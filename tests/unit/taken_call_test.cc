@@ -22,7 +22,8 @@ constexpr int kCallsMax = 2;
 
 struct Origin final : CallOrigin {
   std::string Peer() const override { return "ipv4:192.0.2.1:7"; }
-  std::string TraceId() const override { return "trace"; }
+  TraceParent Trace() const override { return trace; }
+  TraceParent trace{.trace_id = "trace", .parent_id = "parent"};
 };
 
 class Lines final : public CallLog {
@@ -51,12 +52,14 @@ class TakenCallTest : public ::testing::Test {
     return exchange;
   }
 
-  const Origin origin_{};
+  Origin origin_{};
   Lines log_;
+  Lines spans_;
   bandana::testing::CountingObserver observer_;
   bandana::testing::ScriptedHandlers handlers_;
   CallDesk desk_{{.observer = &observer_,
                   .log = &log_,
+                  .spans = &spans_,
                   .calls_max = kCallsMax,
                   .overloaded = [this] { return overloaded_; },
                   .keeps_unrecorded = UnrecordedBy(handlers_),
@@ -131,7 +134,25 @@ TEST_F(TakenCallTest, ADrainingServerTakesNone) {
   EXPECT_EQ(observer_.calls("Select", 14), 1);
 }
 
+TEST_F(TakenCallTest, ACallHasASpanWhereItsCallerAsksForOne) {
+  std::vector<absl::Status> answers;
+  for (const bool sampled : {false, true}) {
+    origin_.trace.sampled = sampled;
+    TakenCall call;
+    Start("Select", call, answers);
+    EXPECT_EQ(spans_.lines.size(), sampled ? 1 : 0);
+  }
+  const CallRecord& span = spans_.lines[0];
+  EXPECT_EQ(span.method, "Select");
+  EXPECT_EQ(span.trace_id, "trace");
+  EXPECT_EQ(span.parent_id, "parent");
+  EXPECT_EQ(span.model, "");
+  EXPECT_EQ(span.request_id, "");  // it has no line
+  EXPECT_THAT(log_.lines, IsEmpty());
+}
+
 TEST_F(TakenCallTest, NobodyHearsOfACallThatHides) {
+  origin_.trace.sampled = true;
   handlers_.keeps_unrecorded = true;
   handlers_.HoldReports();
   TakenCall hidden;
@@ -143,6 +164,7 @@ TEST_F(TakenCallTest, NobodyHearsOfACallThatHides) {
   EXPECT_EQ(observer_.started(), 0);
   EXPECT_EQ(observer_.calls("Report", 14), 0);
   EXPECT_THAT(log_.lines, IsEmpty());
+  EXPECT_THAT(spans_.lines, IsEmpty());
 }
 
 TEST_F(TakenCallTest, AChangeByAdminHasALineThatNamesItsModel) {

@@ -84,7 +84,7 @@ ALLOWED = {
     "server/ops/config": COMMON + ["common/judging", "server/api", "server/log", "server/log/postgresql", "server/service/access", "server/service/connections", "server/service/tls"],
     "server/ops/observation": COMMON + ["server/models", "server/service/connections", "server/service/decisions",
                                         "server/service/transport"],
-    "server/ops": COMMON + ["server/api", "server/log", "server/models", "server/service", "server/service/access", "server/service/admin",
+    "server/ops": COMMON + ["common/json", "server/api", "server/log", "server/models", "server/service", "server/service/access", "server/service/admin",
                             "server/service/connections", "server/service/decisions", "server/service/owners", "server/service/tls", "server/service/tokens",
                             "server/service/transport",
                             "server/ops/config", "server/ops/observation"],

@@ -15,6 +15,7 @@
 #include "common/design/model_spec.h"
 #include "server/log/log_engine.h"
 #include "server/ops/config/api_spec.h"
+#include "server/ops/config/collector.h"
 #include "server/ops/config/peers_spec.h"
 #include "server/ops/config/security_spec.h"
 #include "server/service/connections/connection_limits.h"
@@ -49,12 +50,13 @@ struct ServerSpec {
   // The configuration without what a running server takes: two that differ need a restart.
   v1::ServerConfig fixed;
   std::vector<ModelSpec> models;
-  std::vector<AliasSpec> aliases;       // of these models, with their policies
-  std::optional<TlsSpec> tls;           // absent: plaintext
-  std::optional<AccessRules> access;    // absent: every caller has every role
-  std::optional<Address> admin_listen;  // absent: Admin is on `listen`
-  std::optional<ApiSpec> api;           // absent: no HTTP API
-  std::optional<PeersSpec> peers;       // absent: it serves its models alone
+  std::vector<AliasSpec> aliases;                 // of these models, with their policies
+  std::optional<TraceCollector> trace_collector;  // absent: nobody gets spans
+  std::optional<TlsSpec> tls;                     // absent: plaintext
+  std::optional<AccessRules> access;              // absent: every caller has every role
+  std::optional<Address> admin_listen;            // absent: Admin is on `listen`
+  std::optional<ApiSpec> api;                     // absent: no HTTP API
+  std::optional<PeersSpec> peers;                 // absent: it serves its models alone
 };
 
 // How a configuration is read. Given addresses and folders replace the file's.

@@ -372,6 +372,13 @@ void AppendServerFamilies(const ServerView& view, const ProcessStats& process,
   AddSingle(MetricType::Counter, "bandana_call_lines_dropped_total",
             "Failed or slow calls that have no line in the log because there were too many",
             static_cast<double>(view.call_lines_dropped), out);
+  if (view.spans) {
+    AddSingle(MetricType::Counter, "bandana_trace_spans_sent_total",
+              "Spans that the trace collector took", static_cast<double>(view.spans->first), out);
+    AddSingle(MetricType::Counter, "bandana_trace_spans_dropped_total",
+              "Spans that it did not take, or that had no place to wait",
+              static_cast<double>(view.spans->second), out);
+  }
   AppendConnections(view, out);
   AddSingle(MetricType::Gauge, "bandana_models", "Models served",
             static_cast<double>(view.models.size()), out);

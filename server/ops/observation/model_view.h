@@ -148,6 +148,8 @@ struct ServerView {
   std::int64_t tls_reload_failures = 0;  // changed certificate files that were not taken
   std::int64_t access_reload_failures = 0;
   std::int64_t reload_failures = 0;      // of which something was not taken
+  // Spans that the collector took, and that were dropped; nothing: nobody collects any.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> spans;
   std::uint64_t call_lines_dropped = 0;  // failed or slow calls without a line in the log
   // Since the first of those that came after the last one that was taken whole.
   std::optional<absl::Time> reload_refused;

@@ -50,24 +50,31 @@ std::string NewRequestId() {
 
 // https://www.w3.org/TR/trace-context: version 00 is `00-<32 digits>-<16 digits>-<2 digits>`; later
 // versions may go on after it.
-std::string TraceIdOfTraceparent(std::string_view value) {
+TraceParent ParseTraceparent(std::string_view value) {
   constexpr std::size_t kVersionZero = 55;
   if (value.size() < kVersionZero || value[2] != '-' || value[35] != '-' || value[52] != '-') {
-    return "";
+    return {};
   }
   const std::string_view version = value.substr(0, 2);
   const std::string_view id = value.substr(3, kTraceIdDigits);
-  const bool digits = IsLowerHex(version) && IsLowerHex(id) && IsLowerHex(value.substr(36, 16)) &&
-                      IsLowerHex(value.substr(53, 2));
+  const std::string_view parent = value.substr(36, 16);
+  const std::string_view flags = value.substr(53, 2);
+  const bool digits =
+      IsLowerHex(version) && IsLowerHex(id) && IsLowerHex(parent) && IsLowerHex(flags);
   const bool ends = value.size() == kVersionZero || (version != "00" && value[55] == '-');
-  if (!digits || !ends || version == "ff") return "";
-  return id.find_first_not_of('0') == std::string_view::npos ? "" : std::string(id);
+  const auto is_zero = [](std::string_view digits) {
+    return digits.find_first_not_of('0') == std::string_view::npos;
+  };
+  if (!digits || !ends || version == "ff" || is_zero(id) || is_zero(parent)) return {};
+  // The lowest bit of the flags: an odd last digit.
+  const bool sampled = std::string_view("13579bdf").find(flags[1]) != std::string_view::npos;
+  return {.trace_id = std::string(id), .parent_id = std::string(parent), .sampled = sampled};
 }
 
-std::string TraceIdOf(const grpc::ServerContextBase& context) {
+TraceParent TraceParentOf(const grpc::ServerContextBase& context) {
   const auto found = context.client_metadata().find("traceparent");
-  if (found == context.client_metadata().end()) return "";
-  return TraceIdOfTraceparent({found->second.data(), found->second.size()});
+  if (found == context.client_metadata().end()) return {};
+  return ParseTraceparent({found->second.data(), found->second.size()});
 }
 
 }  // namespace bandana::server

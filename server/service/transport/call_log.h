@@ -46,16 +46,23 @@ struct CallRecord {
   absl::Duration duration;  // from taking the call in to its answer
   std::string request_id;   // 16 hexadecimal digits, drawn here
   std::string trace_id;     // 32 of the caller's choice; empty: none came
+  std::string parent_id;    // 16 of the caller's choice, its span; empty as well
 };
 
 // 16 random hexadecimal digits; zeros when the system generator fails: no call fails for its name.
 std::string NewRequestId();
 
-// The trace id of the call's `traceparent` (W3C): 32 lower-case hexadecimal digits; empty when
-// there is none, or it is malformed. gRPC 1.51 keeps `grpc-trace-bin` to itself.
-std::string TraceIdOf(const grpc::ServerContextBase& context);
-// The trace id in the header's value; a pure function.
-std::string TraceIdOfTraceparent(std::string_view value);
+// A caller's place in a trace (W3C `traceparent`).
+struct TraceParent {
+  std::string trace_id;   // 32 lower-case hexadecimal digits; empty: there is none
+  std::string parent_id;  // 16: the caller's span
+  bool sampled = false;   // the caller asks for spans
+};
+// The call's; nothing in it when there is none, or it is malformed. gRPC 1.51 keeps `grpc-trace-bin`
+// to itself.
+TraceParent TraceParentOf(const grpc::ServerContextBase& context);
+// From the header's value; a pure function.
+TraceParent ParseTraceparent(std::string_view value);
 
 // Threads: Write is called by every thread that answers calls, must be safe and must not block.
 class CallLog {

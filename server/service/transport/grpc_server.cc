@@ -63,6 +63,7 @@ class GrpcServerImpl final : public GrpcServer {
                    {.gatekeeper = options.gatekeeper,
                     .observer = options.observer,
                     .log = options.log,
+                    .spans = options.spans,
                     .calls_max = options.calls_in_flight_max,
                     .keeps_unrecorded = UnrecordedBy(handlers),
                     .conduct = [this](const std::string& peer,

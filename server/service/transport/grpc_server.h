@@ -53,6 +53,7 @@ struct GrpcServerOptions {
   absl::Duration unread_time_max = absl::Seconds(10);
   CallObserver* observer = nullptr;  // may be null; must outlive the server
   CallLog* log = nullptr;            // may be null; must outlive the server
+  CallLog* spans = nullptr;          // the same: CallDeskOptions::spans
 };
 
 // Threads: all methods are safe.

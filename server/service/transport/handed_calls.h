@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/service/access/access.h"
+#include "server/service/transport/call_log.h"
 
 namespace bandana::server {
 
@@ -23,7 +24,7 @@ struct HandedCaller {
   std::vector<std::string> authorization;  // every value
   std::vector<std::string> subjects;       // of a certificate that TLS has verified
   std::string peer;                        // as gRPC names it
-  std::string trace_id;                    // TraceIdOfTraceparent
+  TraceParent trace;                       // ParseTraceparent
 
   // Views into this.
   Credentials credentials() const;

@@ -32,8 +32,8 @@ SyncCall::~SyncCall() {
 }
 
 std::string SyncCall::Peer() const { return handed_ == nullptr ? context_.peer() : handed_->peer; }
-std::string SyncCall::TraceId() const {
-  return handed_ == nullptr ? TraceIdOf(context_) : handed_->trace_id;
+TraceParent SyncCall::Trace() const {
+  return handed_ == nullptr ? TraceParentOf(context_) : handed_->trace;
 }
 
 }  // namespace bandana::server

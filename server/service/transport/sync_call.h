@@ -33,7 +33,7 @@ class SyncCall final : public CallOrigin {
   absl::Status Answer(const absl::Status& status) { return status_ = status; }
 
   std::string Peer() const override;
-  std::string TraceId() const override;
+  TraceParent Trace() const override;
 
  private:
   grpc::ServerContext& context_;

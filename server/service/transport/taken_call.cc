@@ -169,17 +169,23 @@ CallEnd TakenCall::End(const absl::Status& status, absl::Duration retry_after) {
   if (!unrecorded_) {
     const int code = status.raw_code();
     if (options.observer != nullptr) options.observer->OnCall(*rpc_, code, duration);
-    if (options.log != nullptr && HasItsLine(code, duration)) {
+    const bool has_line = options.log != nullptr && HasItsLine(code, duration);
+    TraceParent trace;
+    if (has_line || options.spans != nullptr) trace = origin_->Trace();
+    const bool has_span = options.spans != nullptr && trace.sampled;
+    if (has_line || has_span) {
       const CallRecord record{.admin = rpc_->is_admin(),
                               .method = rpc_->method(),
                               .caller = std::string(NameOf(caller_)),
                               .model = NameForLog(model_),
                               .status_code = code,
                               .duration = duration,
-                              .request_id = NewRequestId(),
-                              .trace_id = origin_->TraceId()};
+                              .request_id = has_line ? NewRequestId() : "",
+                              .trace_id = std::move(trace.trace_id),
+                              .parent_id = std::move(trace.parent_id)};
       end.request_id = record.request_id;
-      options.log->Write(record);
+      if (has_line) options.log->Write(record);
+      if (has_span) options.spans->Write(record);
     }
   }
   if (std::exchange(admitted_, false)) {

@@ -81,6 +81,9 @@ struct CallDeskOptions {
   Gatekeeper* gatekeeper = nullptr;  // null: everybody may do everything
   CallObserver* observer = nullptr;  // may be null
   CallLog* log = nullptr;            // may be null
+  // Gets the record of each call whose caller asks for spans; null: nobody gets any. A call that
+  // others must not hear of has none.
+  CallLog* spans = nullptr;
   // In flight at a time; the answer to those beyond it is RESOURCE_EXHAUSTED.
   int calls_max = std::numeric_limits<int>::max();
   std::string_view full_message = "too many calls in flight";
@@ -116,8 +119,7 @@ class CallOrigin {
  public:
   // Whose connection it came by, for ConductSink.
   virtual std::string Peer() const = 0;
-  // TraceIdOfTraceparent of the call's.
-  virtual std::string TraceId() const = 0;
+  virtual TraceParent Trace() const = 0;
 
  protected:
   ~CallOrigin() = default;

@@ -135,7 +135,7 @@ std::string UnaryCall::Peer() const {
   return stage == Stage::kTakenIn || stage == Stage::kFinishing ? context_->peer() : "";
 }
 
-std::string UnaryCall::TraceId() const { return TraceIdOf(*context_); }
+TraceParent UnaryCall::Trace() const { return TraceParentOf(*context_); }
 
 bool UnaryCall::Encode(grpc::ByteBuffer& bytes) {
   grpc::ByteBuffer encoded = Serialize(exchange_->response());

@@ -94,7 +94,7 @@ class UnaryCall final : public Event, public CallOrigin {
 
   // The peer of a call that gRPC has handed over and not yet taken back; else empty. Queue thread.
   std::string Peer() const override;
-  std::string TraceId() const override;
+  TraceParent Trace() const override;
 
  private:
   enum class Stage { kIdle, kPosted, kTakenIn, kFinishing };

@@ -32,7 +32,7 @@ server::AccessRules RulesOf(const CallRate& rate) {
 // A call of gRPC, but for its socket.
 struct GrpcCall final : server::CallOrigin {
   std::string Peer() const override { return ""; }
-  std::string TraceId() const override { return ""; }
+  server::TraceParent Trace() const override { return {}; }
 
   server::TakenCall taken;
 };
