@@ -41,9 +41,7 @@ void ApiCalls::Close() {
 }
 
 ApiCall::ApiCall(ApiCalls& calls, const HttpCall& http)
-    : calls_(calls),
-      peer_(http.peer),
-      trace_(ParseTraceparent(http.Header("traceparent"))) {}
+    : calls_(calls), peer_(http.peer), trace_(ParseTraceparent(http.Header("traceparent"))) {}
 
 void ApiCall::Run(const std::shared_ptr<Exchange>& exchange, Finish done) {
   taken_.Run(exchange, {calls_.handlers()}, std::move(done));

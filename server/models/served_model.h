@@ -30,8 +30,8 @@
 #include "server/models/admission/budget_use.h"
 #include "server/models/admission/refusals.h"
 #include "server/models/admission/report_totals.h"
-#include "server/models/learnt_rewards.h"
 #include "server/models/catalogue/catalogue.h"
+#include "server/models/learnt_rewards.h"
 #include "server/models/replicas/part_question.h"
 #include "server/models/replicas/standing.h"
 

@@ -34,7 +34,8 @@ TEST(CallLog, ReadsTraceparent) {
         "00-" + id + "-b7ad6b7169203331-01 ", "ff-" + id + "-b7ad6b7169203331-01",
         "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01"s,
         "00-00000000000000000000000000000000-b7ad6b7169203331-01"s,
-        "00-" + id + "-0000000000000000-01", "00_" + id + "-b7ad6b7169203331-01", "00-" + id + "-b7ad6b716920333x-01",
+        "00-" + id + "-0000000000000000-01", "00_" + id + "-b7ad6b7169203331-01",
+        "00-" + id + "-b7ad6b716920333x-01",
         "00-0af7651916cd43dd8448eb211c8031\n9-b7ad6b7169203331-01"s}) {
     EXPECT_EQ(ParseTraceparent(bad).trace_id, "") << bad;
     EXPECT_FALSE(ParseTraceparent(bad).sampled) << bad;

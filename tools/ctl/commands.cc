@@ -406,8 +406,7 @@ absl::Status DecisionsExport(Context& context) {
 }
 
 absl::Status DecisionsStats(Context& context) {
-  BANDANA_ASSIGN_OR_RETURN(const auto stats,
-                           DecisionStats(ServersOf(context), context.line.model));
+  BANDANA_ASSIGN_OR_RETURN(const auto stats, DecisionStats(ServersOf(context), context.line.model));
   context.output.text = DecisionLogTable(stats);
   context.output.json = ToJson(stats);
   return absl::OkStatus();

@@ -67,8 +67,7 @@ absl::StatusOr<RowText> AskedText(const HttpCall& http) {
 }
 
 HandedCaller CallerOf(const HttpCall& http) {
-  HandedCaller caller{.peer = http.peer,
-                      .trace = ParseTraceparent(http.Header("traceparent"))};
+  HandedCaller caller{.peer = http.peer, .trace = ParseTraceparent(http.Header("traceparent"))};
   for (const HttpHeader& header : http.headers) {
     if (header.name == "authorization") caller.authorization.push_back(header.value);
   }

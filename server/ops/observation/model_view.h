@@ -147,7 +147,7 @@ struct ServerView {
   double tls_expiry_seconds = 0;  // Unix time at which the present certificate ends; 0 = plaintext
   std::int64_t tls_reload_failures = 0;  // changed certificate files that were not taken
   std::int64_t access_reload_failures = 0;
-  std::int64_t reload_failures = 0;      // of which something was not taken
+  std::int64_t reload_failures = 0;  // of which something was not taken
   // Spans that the collector took, and that were dropped; nothing: nobody collects any.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> spans;
   std::uint64_t call_lines_dropped = 0;  // failed or slow calls without a line in the log

@@ -110,8 +110,7 @@ absl::StatusOr<std::vector<int>> BaselineOf(const v1::SelectRequest& request,
 
 // Whether more was expected of another arm on offer than of this one.
 bool Explores(std::span<const double> means, int first) {
-  return std::ranges::any_of(means,
-                             [best = means[first]](double mean) { return mean > best; });
+  return std::ranges::any_of(means, [best = means[first]](double mean) { return mean > best; });
 }
 
 // The caller's own arms come first whatever the model says; then the others, as the model ranks

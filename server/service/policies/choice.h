@@ -40,7 +40,7 @@ struct Chosen {
   // Where the decision is logged: the model's own law of the first rank, or of each slot, n
   // probabilities, kArmLeftOut for an arm that it could not get. After a search, of the arms found.
   std::vector<std::vector<double>> laws;
-  int offered = 0;      // after a search: how many arms were on offer; else 0
+  int offered = 0;  // after a search: how many arms were on offer; else 0
   // Whether the model's first arm is not among those that it expects most of, boosts included;
   // nothing where the caller, or a search, chose.
   std::optional<bool> explored;

@@ -58,8 +58,8 @@ struct TraceParent {
   std::string parent_id;  // 16: the caller's span
   bool sampled = false;   // the caller asks for spans
 };
-// The call's; nothing in it when there is none, or it is malformed. gRPC 1.51 keeps `grpc-trace-bin`
-// to itself.
+// The call's; nothing in it when there is none, or it is malformed. gRPC 1.51 keeps
+// `grpc-trace-bin` to itself.
 TraceParent TraceParentOf(const grpc::ServerContextBase& context);
 // From the header's value; a pure function.
 TraceParent ParseTraceparent(std::string_view value);
