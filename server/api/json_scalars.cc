@@ -55,7 +55,7 @@ std::string SnakeCase(std::string_view name) {
     } else {
       snake += c;
     }
-    joins = is_capital || c != '_';
+    joins = is_capital || (c != '_' && c != '.');
     after_small = !is_capital;
   }
   return snake;
@@ -135,8 +135,8 @@ bool ReadDuration(std::string_view text, google::protobuf::Duration& out) {
 std::optional<std::string> DurationText(const google::protobuf::Duration& duration) {
   const std::int64_t seconds = duration.seconds();
   const std::int32_t nanos = duration.nanos();
-  if (std::abs(nanos) >= kNanosPerSecond || seconds > kSecondsMax || seconds < -kSecondsMax ||
-      (seconds < 0 && nanos > 0) || (seconds > 0 && nanos < 0)) {
+  if (nanos >= kNanosPerSecond || nanos <= -kNanosPerSecond || seconds > kSecondsMax ||
+      seconds < -kSecondsMax || (seconds < 0 && nanos > 0) || (seconds > 0 && nanos < 0)) {
     return std::nullopt;
   }
   std::string text = absl::StrFormat("%s%d", seconds < 0 || nanos < 0 ? "-" : "",

@@ -65,6 +65,8 @@ TEST(JsonWriter, RefusesWhatHasNoJson) {
   v1::GetModelResponse model;
   model.mutable_token_lifetime()->set_nanos(1'000'000'000);
   EXPECT_THAT(ToJson(model), StatusIs(absl::StatusCode::kInternal));
+  model.mutable_token_lifetime()->set_nanos(std::numeric_limits<std::int32_t>::min());
+  EXPECT_THAT(ToJson(model), StatusIs(absl::StatusCode::kInternal));
 }
 
 }  // namespace
