@@ -41,6 +41,7 @@ struct ApiServerOptions {
   CallLog* log = nullptr;            // may be null; must outlive the server
   CallLog* spans = nullptr;          // the same: CallDeskOptions::spans
   std::optional<AdminDoor> admin;    // absent: Admin is not on this listener
+  std::string recipes;               // as AdminHttpOptions
 };
 
 // Threads: all methods are safe.

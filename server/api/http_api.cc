@@ -76,7 +76,8 @@ HttpApi::HttpApi(const ApiServerOptions& options, Handlers& handlers, const Cond
       AdminHttpOptions{.door = *options.admin,
                        .gatekeeper = options.gatekeeper,
                        .listen = ParseAddress(options.listen).value_or(Address{}),
-                       .tls = options.tls != nullptr},
+                       .tls = options.tls != nullptr,
+                       .recipes = options.recipes},
       conduct);
 }
 

@@ -22,6 +22,7 @@
 #include "server/models/registry.h"
 #include "server/ops/config/config_summary.h"
 #include "server/ops/config/data_dir.h"
+#include "server/ops/config/recipes.h"
 #include "server/ops/descriptors.h"
 #include "server/ops/log_setup.h"
 #include "server/ops/model_lines.h"
@@ -386,9 +387,7 @@ class RunningServer final : public Server {
     options.spans = Spans();
     BANDANA_ASSIGN_OR_RETURN(grpc_, GrpcServer::Start(options, *recommender_));
     serving_ = grpc_.get();
-    if (spec_.admin_listen) {
-      BANDANA_RETURN_IF_ERROR(OpenAdmin());
-    }
+    if (spec_.admin_listen) BANDANA_RETURN_IF_ERROR(OpenAdmin());
     BANDANA_RETURN_IF_ERROR(OpenApi());
     BANDANA_RETURN_IF_ERROR(ServePeers());
     BANDANA_ASSIGN_OR_RETURN(
@@ -407,7 +406,8 @@ class RunningServer final : public Server {
         {.admin = {.door = {.channel = admin_listener_->InProcess(), .handed = &handed_calls_},
                    .gatekeeper = gatekeeper_.get(),
                    .listen = *spec_.admin_listen,
-                   .tls = tls_ != nullptr},
+                   .tls = tls_ != nullptr,
+                   .recipes = RecipesJson(spec_.token_rotation_interval)},
          .tls = tls_,
          .connections = spec_.limits.connections,
          .conduct = [this](const std::string& peer, Conduct conduct) {
@@ -434,6 +434,7 @@ class RunningServer final : public Server {
     options.spans = Spans();
     if (!spec_.admin_listen) {
       options.admin = AdminDoor{.channel = grpc_->InProcess(), .handed = &handed_calls_};
+      options.recipes = RecipesJson(spec_.token_rotation_interval);
     }
     BANDANA_ASSIGN_OR_RETURN(api_, ApiServer::Start(options, *recommender_));
     return absl::OkStatus();

@@ -19,6 +19,8 @@ bandana_test(NAME first_bytes_test SRCS unit/first_bytes_test.cc
 bandana_test(NAME admin_rows_test SRCS unit/admin_rows_test.cc DEPS bandana::server_api bandana::proto bandana::test_support)
 bandana_test(NAME admin_http_test SRCS integration/admin_http_test.cc LABELS integration TIMEOUT 300
   DEPS bandana::json bandana::proto bandana::test_server bandana::test_support)
+bandana_test(NAME console_test SRCS integration/console_test.cc LABELS integration TIMEOUT 300
+  DEPS bandana::json bandana::test_server bandana::test_support)
 bandana_test(NAME api_process_test SRCS integration/api_process_test.cc LABELS integration TIMEOUT 300
   DEPS bandana::json bandana::proto bandana::test_certificates bandana::test_server bandana::test_support bandana::test_tokens OpenSSL::SSL
        gRPC::grpc++ OpenSSL::SSL)
@@ -31,6 +33,10 @@ if(BANDANA_BUILD_TESTS)
   add_test(NAME api_browser_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/api_browser_test.py
     $<TARGET_FILE:bandana-server>)
   set_tests_properties(api_browser_test PROPERTIES LABELS "integration;slow" TIMEOUT 300 SKIP_RETURN_CODE 77)
+  # The console in Chromium, with axe-core where it is.
+  add_test(NAME console_browser_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/integration/console_browser_test.py
+    $<TARGET_FILE:bandana-server> ${PROJECT_SOURCE_DIR}/build/npm ${CMAKE_CURRENT_BINARY_DIR}/console.png)
+  set_tests_properties(console_browser_test PROPERTIES LABELS "integration;slow" TIMEOUT 900 SKIP_RETURN_CODE 77)
   # Microsoft's client of Personalizer, unchanged, and a checker of OpenAPI documents: `npm ci` of tests/npm put them into the
   # build folder (./dev setup --full).
   foreach(test personalizer_client_test openapi_document_test)

@@ -72,7 +72,7 @@ class PlaygroundTest : public ::testing::Test {
                                         "--api_listen=127.0.0.1:0"};
     command.insert(command.end(), more.begin(), more.end());
     server_ = std::make_unique<ChildProcess>(command);
-    server_->AwaitLine(absl::Seconds(120), /*lines=*/8);
+    server_->AwaitLine(absl::Seconds(120), /*lines=*/9);
     const std::string out = server_->out();
     listen_ = Word(out, "ready listen=");
     http_ = Word(out, " http=");
@@ -105,6 +105,7 @@ TEST_F(PlaygroundTest, VisitorsDecideTheRewardRisesAndNothingIsLeft) {
   const std::string out = server_->out();
   EXPECT_TRUE(out.starts_with("bandana-server ready listen=")) << out;
   EXPECT_THAT(out, AllOf(HasSubstr("Look:     http://" + http_ + "/\n"),
+                         HasSubstr("Console:  http://" + api_ + "/console/\n"),
                          HasSubstr("http://" + api_ + "/personalizer/v1.0/rank"),
                          HasSubstr("bandana-fleet\n")));
   EXPECT_TRUE(Soon([&] { return Fleets().size() == 3; }));

@@ -85,6 +85,10 @@ class Chromium:
             self._call("Target.disposeBrowserContext", browserContextId=context)
             self._session = before
 
+    def prefer(self, scheme):
+        """Pages that are opened from now on are shown to somebody who prefers this scheme: light or dark."""
+        self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
     def evaluate(self, expression):
         """The value of a JavaScript expression in the page."""
         answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True)

@@ -135,7 +135,7 @@ ALLOWED = {
 PARTS = {
     "common/bandits/bco", "common/bandits/effects", "common/bandits/joint", "common/bandits/mab", "common/bandits/sparse",
     "common/design/families", "common/design/files", "common/design/mechanisms", "common/design/planner",
-    "common/promise/mechanisms", "common/ranking/policies", "server/api/admin", "server/log/state",
+    "common/promise/mechanisms", "common/ranking/policies", "server/api/admin", "server/api/console", "server/log/state",
     "server/models/aliases", "server/models/registry", "server/models/replicas", "server/ops/playground", "server/service/policies", "server/service/rules",
     "common/mechanisms/counters", "common/mechanisms/joint", "common/mechanisms/sparse",
     "client/abi/include", "client/abi/src", "client/abi/wasm", "client/core/delivery", "client/core/selection", "client/src/base", "client/src/store",

@@ -20,6 +20,7 @@
 #include "server/api/admin/admin_routes.h"
 #include "server/api/admin/admin_rows.h"
 #include "server/api/answers.h"
+#include "server/api/console/console.h"
 #include "server/api/content.h"
 #include "server/api/json_call.h"
 #include "server/api/json_writer.h"
@@ -135,6 +136,10 @@ class AdminHttp::Impl {
   ~Impl() { Shutdown(absl::ZeroDuration()); }
 
   void Handle(HttpCall http, AnswerHttp answer) {
+    if (IsOfConsole(http.path)) {
+      const absl::Status refused = Refused(http);
+      return answer(refused.ok() ? ConsoleAnswer(http, options_.recipes) : ErrorAnswer(refused));
+    }
     const AdminRoute route = *FindAdminRoute(http.path);
     if (const absl::Status refused = Refused(http, route); !refused.ok()) {
       return answer(ErrorAnswer(refused));
@@ -222,17 +227,24 @@ class AdminHttp::Impl {
     return running_ > 0 || !calls_.empty();
   }
 
-  // A page may read and change what its own server administers, and nobody else's may.
-  absl::Status Refused(const HttpCall& http, const AdminRoute& route) const {
+  // No page under a name of somebody else's, and none of another origin.
+  absl::Status Refused(const HttpCall& http) const {
     if (!origins_.AllowsHost(http)) {
       return absl::PermissionDeniedError(
           "host: Admin is asked under an address or a name of the server itself");
     }
+    if (!origins_.Allows(http)) return ForeignPage();
+    return absl::OkStatus();
+  }
+  static absl::Status ForeignPage() {
+    return absl::PermissionDeniedError("origin: Admin is for no page of another origin");
+  }
+
+  // A page may read and change what its own server administers, and nobody else's may.
+  absl::Status Refused(const HttpCall& http, const AdminRoute& route) const {
+    BANDANA_RETURN_IF_ERROR(Refused(http));
     const std::string_view site = http.Header("sec-fetch-site");
-    const bool foreign = !site.empty() && site != "same-origin" && site != "none";
-    if (!origins_.Allows(http) || foreign) {
-      return absl::PermissionDeniedError("origin: Admin is for no page of another origin");
-    }
+    if (!site.empty() && site != "same-origin" && site != "none") return ForeignPage();
     const bool is_page = !http.Header("origin").empty() || !site.empty();
     if (is_page && route.of->rpc->changes() && options_.gatekeeper == nullptr &&
         !IsLoopback(options_.listen)) {
@@ -438,7 +450,9 @@ AdminHttp::AdminHttp(AdminHttpOptions options, ConductSink conduct)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(conduct))) {}
 AdminHttp::~AdminHttp() = default;
 
-bool AdminHttp::Has(const HttpCall& call) { return FindAdminRoute(call.path).has_value(); }
+bool AdminHttp::Has(const HttpCall& call) {
+  return IsOfConsole(call.path) || FindAdminRoute(call.path).has_value();
+}
 void AdminHttp::Handle(HttpCall call, AnswerHttp answer) {
   impl_->Handle(std::move(call), std::move(answer));
 }

@@ -1,8 +1,10 @@
-// Admin over HTTP: JSON, rows and bytes. Each call is one of Admin's service in this process, so it
-// meets the same rules and leaves the same lines; it is never made for a page of another origin.
+// Admin over HTTP: JSON, rows and bytes, and its console (console.h). Each call is one of Admin's
+// service in this process, so it meets the same rules and leaves the same lines; it is never made
+// for a page of another origin.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "absl/time/time.h"
 #include "common/base/address.h"
@@ -27,6 +29,7 @@ struct AdminHttpOptions {
   Gatekeeper* gatekeeper = nullptr;  // null: every caller has every role
   Address listen;
   bool tls = false;
+  std::string recipes;  // RecipesJson, which the console offers
 };
 
 // Threads: all methods are safe.
@@ -39,7 +42,7 @@ class AdminHttp {
   AdminHttp(AdminHttpOptions options, ConductSink conduct);
   ~AdminHttp();
 
-  // Whether the path is one of Admin's.
+  // Whether the path is one of Admin's, or of its console.
   static bool Has(const HttpCall& call);
   void Handle(HttpCall call, AnswerHttp answer);
   // Uploads of callers with the role may be larger than usual.

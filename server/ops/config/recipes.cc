@@ -1,12 +1,18 @@
 #include "server/ops/config/recipes.h"
 
+#include <google/protobuf/text_format.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "bandana/v1/config.pb.h"
+#include "common/base/check.h"
 #include "common/base/status.h"
+#include "nlohmann/json.hpp"
+#include "server/api/json_writer.h"
 
 namespace bandana::server {
 namespace {
@@ -208,6 +214,27 @@ constexpr NamedRecipe kRecipes[] = {{"clicks", kClicks, kClicksTry},
                                     {"catalogue", kCatalogue, kCatalogueTry},
                                     {"personalizer", kPersonalizer, kPersonalizerTry}};
 
+// The first sentence of the comment that a recipe begins with.
+std::string AboutOf(std::string_view text) {
+  const std::string words = absl::StrReplaceAll(ToAbsl(text.substr(2)), {{"\n# ", " "}});
+  return words.substr(0, words.find(". ") + 1);
+}
+
+// The one model of a recipe's text.
+nlohmann::ordered_json ModelOf(const std::string& text, absl::Duration token_lifetime_max) {
+  v1::ServerConfig config;
+  BANDANA_CHECK(google::protobuf::TextFormat::ParseFromString(text, &config));
+  BANDANA_CHECK(config.models_size() == 1);
+  v1::ModelConfig& model = *config.mutable_models(0);
+  const std::int64_t seconds_max = absl::ToInt64Seconds(token_lifetime_max);
+  if (model.token_lifetime().seconds() > seconds_max) {
+    model.mutable_token_lifetime()->set_seconds(seconds_max);
+  }
+  const absl::StatusOr<std::string> json = ToJson(model);
+  BANDANA_CHECK(json.ok());
+  return nlohmann::ordered_json::parse(*json);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> Recipe(std::string_view name, bool to_try) {
@@ -221,6 +248,21 @@ absl::StatusOr<std::string> Recipe(std::string_view name, bool to_try) {
     absl::StrReplaceAll({{ToAbsl(from), ToAbsl(to)}}, &text);
   }
   return absl::StrCat(ToAbsl(kTry), text);
+}
+
+std::string RecipesJson(absl::Duration token_lifetime_max) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const NamedRecipe& recipe : kRecipes) {
+    nlohmann::ordered_json one;
+    one["name"] = recipe.name;
+    one["about"] = AboutOf(recipe.text);
+    one["config"] = ModelOf(*Recipe(recipe.name), token_lifetime_max);
+    if (!recipe.to_try.empty()) {
+      one["toTry"] = ModelOf(*Recipe(recipe.name, /*to_try=*/true), token_lifetime_max);
+    }
+    all.push_back(std::move(one));
+  }
+  return all.dump();
 }
 
 std::string RecipeNames() {

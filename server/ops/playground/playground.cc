@@ -85,7 +85,7 @@ std::vector<PlaygroundVisitors> VisitorsOf(std::string_view listen) {
 
 std::string PlaygroundWords(const PlaygroundPlaces& places) {
   return absl::StrCat(
-      "\nLook:     http://", places.http, "/\n",
+      "\nLook:     http://", places.http, "/\nConsole:  http://", places.api, "/console/\n",
       places.fleet.empty()
           ? "Visitors: none, because bandana-fleet is neither beside bandana-server nor in PATH\n"
           : absl::StrCat("Visitors: simulated, 20 decisions per second and model, by ",
