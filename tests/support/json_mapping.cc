@@ -68,7 +68,8 @@ bool IsMeantToDiffer(std::string_view document) {
     }
     return true;
   };
-  (void)json::parse(document.begin(), document.end(), look, /*allow_exceptions=*/false);
+  const json unused =
+      json::parse(document.begin(), document.end(), look, /*allow_exceptions=*/false);
   return found;
 }
 
