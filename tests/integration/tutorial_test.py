@@ -95,7 +95,7 @@ def personalizer(page):
     assert answer["rewardActionId"] == "sports", f"an apprentice answers the first action, not {answer}"
     assert page.next() == "204\n"
     before = page.metric("bandana_model_posterior_version")
-    assert "apprentice" in page.next()
+    assert "agrees with caller" in page.next()
     processes.wait_for("the window of the event has closed", lambda: page.metric("bandana_model_posterior_version") > before)
     page.next()
     page.next()

@@ -243,6 +243,13 @@ std::string HostileHost::AnswerOf(const Call& call) {
       }
       return response.SerializeAsString();
     }
+    case Method::kActivate: {
+      v1::ActivateResponse response;
+      for (int i = Parsed<v1::ActivateRequest>(call.request).tokens_size(); i > 0; --i) {
+        response.add_results()->set_code(v1::APPLIED);
+      }
+      return response.SerializeAsString();
+    }
     case Method::kGetPosterior: {
       v1::GetPosteriorResponse response;
       response.set_version(1);
