@@ -222,16 +222,19 @@ absl::Status FolderRegistry::Delete(std::string_view name) {
   }
   BANDANA_RETURN_IF_ERROR(CheckOwned(*entry));
   BANDANA_RETURN_IF_ERROR(aliases_.MayLeave(name));
-  const InstanceId instance = entry->model()->instance();
-  const bool has_parts = parts_ != nullptr && entry->spec->decision_log.has_value();
+  // A model that could not be opened is not there to ask; its instance never comes back.
+  std::optional<InstanceId> parts_of;
+  if (parts_ != nullptr && entry->model() != nullptr && entry->model()->spec().decision_log) {
+    parts_of = entry->model()->instance();
+  }
   const std::weak_ptr<ServedModel> model = entry->model();
   entry.reset();
   models_.Remove(std::string(name));
   AwaitRelease(model);
   BANDANA_RETURN_IF_ERROR(options_.log->Withdraw(folders_.PathOf(name)));
   BANDANA_RETURN_IF_ERROR(folders_.Bury(name));
-  if (!has_parts) return absl::OkStatus();
-  return parts_->Change(instance, [](LogParts& parts) { parts = {}; }).status();
+  if (!parts_of) return absl::OkStatus();
+  return parts_->Change(*parts_of, [](LogParts& parts) { parts = {}; }).status();
 }
 
 absl::StatusOr<AliasSpec> FolderRegistry::PutAlias(AliasSpec alias) {
