@@ -1,11 +1,12 @@
-// The models with effects that bandana-import writes learn on the real data: each plays 20,000
-// decisions in process, without server and network. Slow; found through BANDANA_DATA_DIR.
+// The models with effects that bandana-import writes learn on the real data: they play decisions in
+// process, without server and network. Slow; found through BANDANA_DATA_DIR.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <random>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -103,9 +104,33 @@ class HetrecEffects : public ::testing::TestWithParam<Expectation> {
     return users;
   }
 
+  static std::unordered_map<std::uint32_t, std::vector<double>> Features(const ModelSpec& spec) {
+    auto arms = ParseArmsTsv(Get("arms.tsv"), spec.public_spec.dimension, 100'000);
+    EXPECT_THAT(arms, IsOk());
+    std::unordered_map<std::uint32_t, std::vector<double>> features;
+    for (TsvArm& arm : *arms) features[arm.id] = std::move(arm.features);
+    return features;
+  }
+
+  static std::unique_ptr<Environment> World(const std::string& others, std::uint64_t seed) {
+    Settings settings;
+    EXPECT_THAT(settings.Add("others", others), IsOk());
+    auto environment = MakeEnvironment("hetrec:" + folder_->path(), std::move(settings), seed);
+    EXPECT_THAT(environment, IsOk());
+    return *std::move(environment);
+  }
+
   static std::unique_ptr<testing::TempDir> folder_;
 };
 std::unique_ptr<testing::TempDir> HetrecEffects::folder_;
+
+template <typename Map>
+std::vector<typename Map::key_type> SortedKeys(const Map& map) {
+  std::vector<typename Map::key_type> keys;
+  for (const auto& entry : map) keys.push_back(entry.first);
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
 
 // Does a server's work for a model of effects, without the server.
 class Player {
@@ -162,40 +187,121 @@ class Player {
   testing::SeededBits bits_{kSeed};
 };
 
+// Chooses the arm that was liked most often so far: the share of its rewards, with some rewards of
+// an unknown arm's share in advance.
+class Popularity {
+ public:
+  explicit Popularity(double in_advance) : in_advance_(in_advance) {}
+  double Score(const Parts&, std::uint32_t arm, std::span<const double>) {
+    const Seen& seen = seen_[arm];
+    return (seen.rewards + in_advance_ / 25) / (seen.shown + in_advance_);
+  }
+  void Learn(const Parts&, std::uint32_t arm, std::span<const double>, double reward) {
+    ++seen_[arm].shown;
+    seen_[arm].rewards += reward;
+  }
+
+ private:
+  struct Seen {
+    double shown = 0;
+    double rewards = 0;
+  };
+  const double in_advance_;
+  std::unordered_map<std::uint32_t, Seen> seen_;
+};
+
+struct Data {
+  std::unordered_map<std::string, Parts> users;
+  std::unordered_map<std::uint32_t, std::vector<double>> features;
+};
+
+// The reward of `rounds` decisions as a multiple of that of arms at random, of which one in 25 is
+// liked.
+template <typename P>
+double Play(Environment& environment, const Data& data, int rounds, P player) {
+  Choice decision;
+  double total = 0;
+  std::vector<double> scores;
+  for (int round = 0; round < rounds; ++round) {
+    environment.DecisionAt(round, decision);
+    const Parts& user = data.users.at(decision.user);
+    scores.clear();
+    for (const std::uint32_t arm : decision.arm_ids) {
+      scores.push_back(player.Score(user, arm, data.features.at(arm)));
+    }
+    const auto shown = std::max_element(scores.begin(), scores.end()) - scores.begin();
+    const double reward = environment.RewardAt(round, decision, static_cast<int>(shown));
+    total += reward;
+    const std::uint32_t arm = decision.arm_ids[shown];
+    player.Learn(user, arm, data.features.at(arm), reward);
+  }
+  return total / (rounds / 25.0);
+}
+
 TEST_P(HetrecEffects, ReachesTheModelsFigure) {
   const auto [name, others, normalized_reward_min] = GetParam();
   const std::optional<ModelSpec> spec = Spec(name);
   ASSERT_TRUE(spec.has_value() && spec->effects.has_value());
-  Settings settings;
-  ASSERT_THAT(settings.Add("others", others), IsOk());
-  const auto environment = MakeEnvironment("hetrec:" + folder_->path(), std::move(settings), kSeed);
-  ASSERT_THAT(environment, IsOk());
-  auto arms = ParseArmsTsv(Get("arms.tsv"), spec->public_spec.dimension, 100'000);
-  ASSERT_THAT(arms, IsOk());
-  std::unordered_map<std::uint32_t, std::vector<double>> features;
-  for (TsvArm& arm : *arms) features[arm.id] = std::move(arm.features);
-  const auto users = UserParts();
-
-  Player player(*spec);
-  Choice decision;
-  double total = 0;
-  std::vector<double> scores;
-  for (int round = 0; round < kRounds; ++round) {
-    (*environment)->DecisionAt(round, decision);
-    const Parts& user = users.at(decision.user);
-    scores.clear();
-    for (const std::uint32_t arm : decision.arm_ids) {
-      scores.push_back(player.Score(user, arm, features.at(arm)));
-    }
-    const auto shown = std::max_element(scores.begin(), scores.end()) - scores.begin();
-    const double reward = (*environment)->RewardAt(round, decision, static_cast<int>(shown));
-    total += reward;
-    const std::uint32_t arm = decision.arm_ids[shown];
-    player.Learn(user, arm, features.at(arm), reward);
-  }
-  const double normalized = total / (kRounds / 25.0);
+  const double normalized =
+      Play(*World(others, kSeed), {UserParts(), Features(*spec)}, kRounds, Player(*spec));
   std::printf("%s others=%s normalized_reward=%.3f\n", name, others, normalized);
   EXPECT_GE(normalized, normalized_reward_min);
+}
+
+// Artists' features are dealt anew at random, and so are users' groups: both say nothing any more.
+// docs/design/effect_weights.md has the figures.
+TEST_F(HetrecEffects, AreNoWorseThanPopularityWhereFeaturesSayNothing) {
+  constexpr int kLongRounds = 50'000;
+  ModelSpec with_pairs = Spec("effects").value();
+  ModelSpec weights = with_pairs;
+  std::erase_if(weights.effects->terms, [](const EffectTerm& term) {
+    return term.scope.user != EffectScope::kNone && term.scope.arm != EffectScope::kNone;
+  });
+  ASSERT_LT(weights.effects->terms.size(), with_pairs.effects->terms.size());
+  ModelSpec neither = weights;
+  neither.effects->weights = false;
+  double popularity = 0;
+  double reward_of_neither = 0;
+  double reward_of_weights = 0;
+  double reward_with_pairs = 0;
+  for (const std::uint64_t seed : {201, 202, 203}) {
+    Data data{UserParts(), Features(weights)};
+    std::mt19937_64 bits(seed);
+    std::normal_distribution<double> normal;
+    for (const std::uint32_t arm : SortedKeys(data.features)) {
+      std::vector<double>& x = data.features[arm];
+      double squares = 0;
+      for (double& value : x) {
+        value = normal(bits);
+        squares += value * value;
+      }
+      for (double& value : x) value /= std::sqrt(squares);
+    }
+    const std::vector<std::string> ids = SortedKeys(data.users);
+    std::vector<std::string> dealt = ids;
+    std::shuffle(dealt.begin(), dealt.end(), bits);
+    const auto before = data.users;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      Parts& parts = data.users[ids[i]];
+      const Parts& groups = before.at(dealt[i]);
+      std::copy(groups.begin() + 1, groups.end(), parts.begin() + 1);
+    }
+    double best = 0;
+    for (const double in_advance : {1, 3, 10, 30}) {
+      best =
+          std::max(best, Play(*World("uniform", seed), data, kLongRounds, Popularity(in_advance)));
+    }
+    popularity += best / 3;
+    const auto play = [&](const ModelSpec& spec) {
+      return Play(*World("uniform", seed), data, kLongRounds, Player(spec)) / 3;
+    };
+    reward_of_neither += play(neither);
+    reward_of_weights += play(weights);
+    reward_with_pairs += play(with_pairs);
+  }
+  std::printf("popularity=%.2f neither=%.2f weights=%.2f weights_and_pairs=%.2f\n", popularity,
+              reward_of_neither, reward_of_weights, reward_with_pairs);
+  EXPECT_GE(reward_of_weights, popularity);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllModels, HetrecEffects, ::testing::ValuesIn(kExpectations),
