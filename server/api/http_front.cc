@@ -99,19 +99,24 @@ struct Shared {
   std::atomic<int> writing{0};
   std::mutex mutex;  // guards what follows
   bool open = true;  // an answer may still be handed to its connection
-  // Connections live as long as somebody waits for them: these, for their answers. By a number for
-  // each call: an answer that comes after its time must not find the connection's next call.
+  // Connections live as long as somebody waits for them: these, for answers and parts of answers.
+  // By a number for each: what comes after its time must not find the connection's next call.
   std::unordered_map<std::uint64_t, std::shared_ptr<void>> waiting;
   std::uint64_t calls = 0;
 
-  // The connection that waits for the answer to this call; null: none does any more. Requires the
-  // mutex.
+  // A number under which the connection waits from now on; 0: the listener is gone.
+  std::uint64_t Add(std::shared_ptr<void> connection) {
+    const std::lock_guard lock(mutex);
+    if (!open) return 0;
+    waiting.emplace(++calls, std::move(connection));
+    return calls;
+  }
+  // The connection that waits under this number; null: none does any more. Requires the mutex.
   std::shared_ptr<void> Take(std::uint64_t call) {
     const auto found = waiting.find(call);
     if (found == waiting.end()) return nullptr;
     std::shared_ptr<void> connection = std::move(found->second);
     waiting.erase(found);
-    ++writing;
     return connection;
   }
 };
@@ -262,13 +267,8 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
     HttpCall call = head_;
     call.body = std::move(parser_->get().body());
     call.subjects = subjects_;
-    std::uint64_t number = 0;
-    {
-      const std::lock_guard lock(shared_->mutex);
-      if (!shared_->open) return;
-      number = ++shared_->calls;
-      shared_->waiting.emplace(number, this->shared_from_this());
-    }
+    const std::uint64_t number = shared_->Add(this->shared_from_this());
+    if (number == 0) return;
     if (const absl::Duration time = shared_->service.TimeFor(call); time < kTimedMax) {
       Expire(number, time);
     }
@@ -276,6 +276,7 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
       const std::lock_guard lock(shared->mutex);
       auto self = std::static_pointer_cast<Session>(shared->Take(number));
       if (self == nullptr) return;
+      ++shared->writing;
       const auto executor = self->stream_.get_executor();
       asio::post(executor, [self = std::move(self), answer = std::move(answer)]() mutable {
         self->Write(std::move(answer));
@@ -290,6 +291,7 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
       {
         const std::lock_guard lock(self->shared_->mutex);
         if (error || self->shared_->Take(number) == nullptr) return;
+        ++self->shared_->writing;
       }
       self->Write(self->shared_->service.Refusal(504, self->head_));
     });
@@ -352,14 +354,22 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
     Close();
   }
 
-  // A peer that has HTTP/1.0 knows the end by that of the connection.
+  // A peer that has HTTP/1.0 knows the end of parts by that of the connection. So until the last
+  // one is there, the connection ends by a reset, whatever ends it.
   bool is_chunked() const { return version_ >= 11; }
+  void EndByReset(bool so) {
+    Error ignored;
+    socket().socket().set_option(asio::socket_base::linger(so, 0), ignored);
+  }
 
   void WriteParts(HttpAnswer answer) {
     keep_ = keep_ && is_chunked();
     Answer(answer);
     response_.chunked(is_chunked());
-    if (!head_only_) parts_ = std::move(answer.parts);
+    if (!head_only_) {
+      parts_ = std::move(answer.parts);
+      if (!is_chunked()) EndByReset(true);
+    }
     serializer_.emplace(response_);
     socket().expires_after(Wait(options().write_time));
     http::async_write_header(
@@ -370,10 +380,16 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
 
   void NextPart() {
     socket().expires_never();
-    parts_->Next([self = this->shared_from_this()](absl::StatusOr<std::string> part) {
+    const std::uint64_t number = shared_->Add(this->shared_from_this());
+    if (number == 0) return;
+    parts_->Next([number, shared = shared_](absl::StatusOr<std::string> part) {
+      const std::lock_guard lock(shared->mutex);
+      auto self = std::static_pointer_cast<Session>(shared->Take(number));
+      if (self == nullptr) return;
       const auto executor = self->stream_.get_executor();
-      asio::post(executor,
-                 [self, part = std::move(part)]() mutable { self->WritePart(std::move(part)); });
+      asio::post(executor, [self = std::move(self), part = std::move(part)]() mutable {
+        self->WritePart(std::move(part));
+      });
     });
   }
 
@@ -392,6 +408,7 @@ class Session final : public std::enable_shared_from_this<Session<Stream>> {
     const auto written = [self, last](Error error, std::size_t) {
       if (!error && !last) return self->NextPart();
       self->parts_ = nullptr;
+      if (!error && !self->is_chunked()) self->EndByReset(false);
       self->Written(error);
     };
     const asio::const_buffer bytes(part_.data(), part_.size());

@@ -41,11 +41,12 @@ struct HttpCall {
 class HttpParts {
  public:
   // A part; empty: there is none any more. An error cuts the connection, so that no reader takes
-  // the body for whole.
+  // the body for whole: by its last chunk that does not come, and in HTTP/1.0 by a reset.
   using Take = std::function<void(absl::StatusOr<std::string>)>;
 
   virtual ~HttpParts() = default;
-  // Calls `take` once, at once or later, on any thread.
+  // Calls `take` once, at once or later, on any thread. Once the listener has stopped nothing comes
+  // of it.
   virtual void Next(Take take) = 0;
 };
 

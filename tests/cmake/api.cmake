@@ -10,6 +10,8 @@ bandana_test(NAME personalizer_calls_test SRCS unit/personalizer_calls_test.cc
   DEPS bandana::server_api bandana::json bandana::proto bandana::test_support)
 bandana_test(NAME api_server_test SRCS integration/api_server_test.cc LABELS integration
   DEPS bandana::server_api bandana::json bandana::proto bandana::test_server bandana::test_support)
+bandana_test(NAME http_front_test SRCS integration/http_front_test.cc LABELS integration
+  DEPS bandana::server_api bandana::test_server bandana::test_support)
 bandana_test(NAME api_http_test SRCS integration/api_http_test.cc LABELS integration
   DEPS bandana::server_api bandana::json bandana::proto bandana::test_server bandana::test_support)
 bandana_test(NAME personalizer_api_test SRCS integration/personalizer_api_test.cc LABELS integration

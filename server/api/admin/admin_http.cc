@@ -62,7 +62,7 @@ absl::Status NameModel(const std::string& model, Message& request) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<RowText> AskedText(const HttpCall& http) {
+RowText AskedText(const HttpCall& http) {
   const std::string_view accept = http.Header("accept");
   return accept.find("text/csv") != std::string_view::npos ? RowText::kCsv : RowText::kJsonLines;
 }
@@ -82,12 +82,13 @@ class Parts final : public HttpParts {
  public:
   // Empty: the end.
   using Make = std::function<absl::StatusOr<std::string>()>;
-  using Post = std::function<void(std::function<void()>)>;
+  // False: no thread does anything any more.
+  using Post = std::function<bool(std::function<void()>)>;
 
   Parts(Post post, Make make)
       : post_(std::move(post)), make_(std::make_shared<Make>(std::move(make))) {}
   void Next(Take take) override {
-    post_([make = make_, take = std::move(take)] { take((*make)()); });
+    if (!post_([make = make_, take] { take((*make)()); })) take(Unavailable("the server ends"));
   }
 
  private:
@@ -156,14 +157,14 @@ class AdminHttp::Impl {
       wrong.headers.push_back({"allow", route.of->rpc->changes() ? "POST" : "GET, HEAD, POST"});
       return answer(std::move(wrong));
     }
-    if (!Enter()) return answer(ErrorAnswer(Unavailable("the server is draining")));
-    boost::asio::post(threads_, [this, http = std::make_shared<HttpCall>(std::move(http)), route,
-                                 answer = std::move(answer)] {
-      HttpAnswer out = Answer(*http, route);
-      if (out.status == 401) conduct_(http->peer, Conduct::kRefused);
-      answer(std::move(out));
-      Leave();
-    });
+    const bool begun =
+        Begin([this, http = std::make_shared<HttpCall>(std::move(http)), route, answer] {
+          HttpAnswer out = Answer(*http, route);
+          if (out.status == 401) conduct_(http->peer, Conduct::kRefused);
+          answer(std::move(out));
+          Leave();
+        });
+    if (!begun) answer(ErrorAnswer(Unavailable("the server is draining")));
   }
 
   std::size_t BodyBytesMax(const HttpCall& head, std::size_t usual) const {
@@ -184,6 +185,7 @@ class AdminHttp::Impl {
     while (busy() && SteadyNow() < deadline) absl::SleepFor(kLookAgain);
     {
       const std::lock_guard lock(mutex_);
+      ended_ = true;
       for (AdminCall* call : calls_) call->Cancel();
     }
     threads_.join();
@@ -197,6 +199,7 @@ class AdminHttp::Impl {
         : impl_(impl), call_(impl.options_.door.channel, rpc.rule.rpc, std::move(ticket)) {
       const std::lock_guard lock(impl_.mutex_);
       impl_.calls_.insert(&call_);
+      if (impl_.ended_) call_.Cancel();
     }
     ~Tracked() {
       const std::lock_guard lock(impl_.mutex_);
@@ -212,15 +215,24 @@ class AdminHttp::Impl {
     AdminCall call_;
   };
 
-  bool Enter() {
+  // On a thread of the pool, until its Leave. False: no call begins any more.
+  bool Begin(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
     if (closed_) return false;
     ++running_;
+    boost::asio::post(threads_, std::move(work));
     return true;
   }
   void Leave() {
     const std::lock_guard lock(mutex_);
     --running_;
+  }
+  // For a call that goes on. False: none does any more.
+  bool Post(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return false;
+    boost::asio::post(threads_, std::move(work));
+    return true;
   }
   bool busy() {
     const std::lock_guard lock(mutex_);
@@ -272,9 +284,7 @@ class AdminHttp::Impl {
       BANDANA_ASSIGN_OR_RETURN(text, RowTextOf(http.Header("content-type")));
     }
     const bool pages = IsPaged(http, of);
-    if (of.answers == AdminForm::kRows || pages) {
-      BANDANA_ASSIGN_OR_RETURN(text, AskedText(http));
-    }
+    if (of.answers == AdminForm::kRows || pages) text = AskedText(http);
     if (pages) return Users(http, of, dynamic_cast<const v1::ListUsersRequest&>(*request), text);
     BANDANA_ASSIGN_OR_RETURN(auto ticket, options_.door.handed->Hand(CallerOf(http)));
     const auto tracked = std::make_shared<Tracked>(*this, *of.rpc, std::move(ticket));
@@ -349,8 +359,7 @@ class AdminHttp::Impl {
     HttpAnswer answer = JsonAnswer(200, "");
     answer.headers[0].value = std::string(type);
     answer.parts = std::make_shared<Parts>(
-        [this](std::function<void()> work) { boost::asio::post(threads_, std::move(work)); },
-        std::move(make));
+        [this](std::function<void()> work) { return Post(std::move(work)); }, std::move(make));
     return answer;
   }
 
@@ -439,8 +448,9 @@ class AdminHttp::Impl {
   const AdminHttpOptions options_;
   const ConductSink conduct_;
   const Origins origins_;
-  std::mutex mutex_;  // guards what follows
-  bool closed_ = false;
+  std::mutex mutex_;     // guards what follows
+  bool closed_ = false;  // no call begins any more
+  bool ended_ = false;   // and none goes on
   int running_ = 0;
   std::set<AdminCall*> calls_;
   boost::asio::thread_pool threads_;
