@@ -62,6 +62,7 @@ HttpApi::HttpApi(const ApiServerOptions& options, Handlers& handlers, const Cond
                                                options.tls != nullptr)),
       document_(
           OpenApiDocument(kVersion, {.recommender = true, .admin = options.admin.has_value()})),
+      body_bytes_max_(static_cast<std::size_t>(options.body_bytes_max)),
       calls_({.gatekeeper = options.gatekeeper,
               .observer = options.observer,
               .log = options.log,
@@ -204,6 +205,9 @@ std::size_t HttpApi::BodyBytesMax(const HttpCall& head, std::size_t usual) const
 }
 
 HttpAnswer HttpApi::Refusal(int status, const HttpCall& head) {
+  if (admin_ != nullptr && AdminHttp::Has(head)) {
+    return admin_->Refusal(status, head, body_bytes_max_);
+  }
   if (status == 413) {
     conduct_(head.peer, Conduct::kRefused);
     const std::optional<Route> route = FindRoute(head.path);

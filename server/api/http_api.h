@@ -48,6 +48,7 @@ class HttpApi final : public HttpService {
   const ConductSink conduct_;
   const std::shared_ptr<const Origins> origins_;
   const std::string document_;
+  const std::size_t body_bytes_max_;
   const Rpc& report_rpc_ = RpcNamed("bandana.v1.Recommender/Report");
   const Rpc& select_rpc_ = RpcNamed("bandana.v1.Recommender/Select");
   const Rpc& batch_rpc_ = RpcNamed("bandana.v1.Recommender/BatchSelect");

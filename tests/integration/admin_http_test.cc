@@ -224,11 +224,21 @@ TEST_F(AdminHttpTest, RolesAndModelsHoldAsForGrpc) {
   EXPECT_THAT(server_->process().err(), HasSubstr("OpenEpoch"));
   EXPECT_THAT(server_->process().err(), HasSubstr("boss"));
   // A body of an upload is not taken before its caller is known.
+  const auto upload = [&](std::size_t bytes) {
+    return Post("/v1/models/news:putArms", std::string(bytes, ' '),
+                {"Content-Type: application/x-ndjson"});
+  };
   token_ = "app-token-0123456789";
-  EXPECT_EQ(Post("/v1/models/news:putArms", std::string(2 << 20, ' '),
-                 {"Content-Type: application/x-ndjson"})
-                .status,
-            413);
+  EXPECT_EQ(upload(2 << 20).status, 403);
+  token_ = "";
+  EXPECT_EQ(upload(2 << 20).status, 401);
+  token_ = "boss-token-0123456789";
+  const HttpResult long_one = upload((64 << 20) + 1);
+  EXPECT_EQ(long_one.status, 413);
+  EXPECT_THAT(long_one.body, HasSubstr("the body is larger than 67108864 bytes"));
+  const HttpResult usual = Post("/v1/models/news:stats", std::string(2 << 20, ' '));
+  EXPECT_EQ(usual.status, 413);
+  EXPECT_THAT(usual.body, HasSubstr("the body is larger than 1048576 bytes"));
 }
 
 TEST_F(AdminHttpTest, NoPageOfAnotherOriginMayCall) {

@@ -31,6 +31,7 @@ class AdminFront final : public AdminApi, public HttpService {
   explicit AdminFront(const AdminApiOptions& options)
       : admin_(options.admin, options.conduct),
         document_(OpenApiDocument(kVersion, {.admin = true})),
+        usual_(static_cast<std::size_t>(options.body_bytes_max)),
         front_(HttpFront::Over(FrontOf(options), *this)) {
     front_->Start();
   }
@@ -48,7 +49,9 @@ class AdminFront final : public AdminApi, public HttpService {
   std::size_t BodyBytesMax(const HttpCall& head, std::size_t usual) const override {
     return admin_.BodyBytesMax(head, usual);
   }
-  HttpAnswer Refusal(int status, const HttpCall&) override { return RefusalAnswer(status); }
+  HttpAnswer Refusal(int status, const HttpCall& head) override {
+    return admin_.Refusal(status, head, usual_);
+  }
 
   void Shutdown(absl::Duration patience) override {
     const absl::Time deadline = SteadyNow() + patience;
@@ -63,6 +66,7 @@ class AdminFront final : public AdminApi, public HttpService {
  private:
   AdminHttp admin_;
   const std::string document_;
+  const std::size_t usual_;  // bytes of bodies
   std::mutex shutdown_mutex_;
   bool down_ = false;
   std::unique_ptr<HttpFront> front_;

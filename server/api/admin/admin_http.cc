@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "bandana/v1/admin.pb.h"
 #include "common/base/clock.h"
@@ -170,10 +171,20 @@ class AdminHttp::Impl {
   std::size_t BodyBytesMax(const HttpCall& head, std::size_t usual) const {
     const std::optional<AdminRoute> route = FindAdminRoute(head.path);
     if (!route || route->of->sends == AdminForm::kMessage) return usual;
-    const HandedCaller caller = CallerOf(head);
-    const bool may = options_.gatekeeper == nullptr ||
-                     options_.gatekeeper->Knows(caller.credentials(), route->of->rpc->rule).ok();
-    return may ? std::max(usual, kBodyBytesMax) : usual;
+    return MayCall(head, *route).ok() ? std::max(usual, kBodyBytesMax) : usual;
+  }
+
+  HttpAnswer Refusal(int status, const HttpCall& head, std::size_t usual) const {
+    if (status != 413) return RefusalAnswer(status);
+    conduct_(head.peer, Conduct::kRefused);
+    if (const auto route = FindAdminRoute(head.path)) {
+      if (const absl::Status may = MayCall(head, *route); !may.ok()) return ErrorAnswer(may);
+    }
+    HttpAnswer answer = ErrorAnswer(absl::ResourceExhaustedError(
+        absl::StrCat("request: the body is larger than ", BodyBytesMax(head, usual),
+                     " bytes: send it in several calls, or by bandana-ctl")));
+    answer.status = status;
+    return answer;
   }
 
   void Shutdown(absl::Duration patience) {
@@ -250,6 +261,13 @@ class AdminHttp::Impl {
   }
   static absl::Status ForeignPage() {
     return absl::PermissionDeniedError("origin: Admin is for no page of another origin");
+  }
+
+  // By the head alone.
+  absl::Status MayCall(const HttpCall& head, const AdminRoute& route) const {
+    if (options_.gatekeeper == nullptr) return absl::OkStatus();
+    const HandedCaller caller = CallerOf(head);
+    return options_.gatekeeper->Knows(caller.credentials(), route.of->rpc->rule);
   }
 
   // A page may read and change what its own server administers, and nobody else's may.
@@ -468,6 +486,9 @@ void AdminHttp::Handle(HttpCall call, AnswerHttp answer) {
 }
 std::size_t AdminHttp::BodyBytesMax(const HttpCall& head, std::size_t usual) const {
   return impl_->BodyBytesMax(head, usual);
+}
+HttpAnswer AdminHttp::Refusal(int status, const HttpCall& head, std::size_t usual) const {
+  return impl_->Refusal(status, head, usual);
 }
 void AdminHttp::Shutdown(absl::Duration patience) { impl_->Shutdown(patience); }
 

@@ -47,6 +47,9 @@ class AdminHttp {
   void Handle(HttpCall call, AnswerHttp answer);
   // Uploads of callers with the role may be larger than usual.
   std::size_t BodyBytesMax(const HttpCall& head, std::size_t usual) const;
+  // HttpService::Refusal of a call that Has. A body that is too long for its caller says who may
+  // bring so much.
+  HttpAnswer Refusal(int status, const HttpCall& head, std::size_t usual) const;
   // Takes no more calls, cancels those that go on after `patience`, and waits for their end.
   void Shutdown(absl::Duration patience);
 
