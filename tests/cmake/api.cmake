@@ -18,6 +18,10 @@ bandana_test(NAME personalizer_api_test SRCS integration/personalizer_api_test.c
   DEPS bandana::server_api bandana::json bandana::proto bandana::test_server bandana::test_support)
 bandana_test(NAME first_bytes_test SRCS unit/first_bytes_test.cc
   DEPS bandana::server_connections bandana::test_certificates bandana::test_support OpenSSL::SSL)
+bandana_test(NAME admin_routes_test SRCS unit/admin_routes_test.cc DEPS bandana::server_api bandana::test_support)
+if(BANDANA_BUILD_TESTS)
+  target_compile_definitions(admin_routes_test PRIVATE BANDANA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+endif()
 bandana_test(NAME admin_rows_test SRCS unit/admin_rows_test.cc DEPS bandana::server_api bandana::proto bandana::test_support)
 bandana_test(NAME admin_http_test SRCS integration/admin_http_test.cc LABELS integration TIMEOUT 300
   DEPS bandana::json bandana::proto bandana::test_server bandana::test_support)

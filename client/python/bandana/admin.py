@@ -89,6 +89,10 @@ class Admin:
     def remove_arms(self, model: str, ids: Iterable[int]) -> dict:
         return self._model(model, "removeArms", {"ids": list(ids)})
 
+    def put_graph(self, model: str, graph: dict) -> int:
+        """Replaces the graph of users, and says how many nodes it has."""
+        return int(self._model(model, "putGraph", {"graph": graph})["nodes"])
+
     def put_users(self, model: str, users: Iterable[dict]) -> dict:
         """Adds or replaces users, with their groups or nodes; changes as those of put_arms."""
         return self._put(model, "putUsers", users)
@@ -115,6 +119,10 @@ class Admin:
     def open_epoch(self, model: str) -> int:
         """Closes the epoch, and says which one is open now."""
         return int(self._model(model, "openEpoch")["epoch"])
+
+    def confirm_clock(self, model: str) -> None:
+        """The clock that the model doubts is right."""
+        self._model(model, "confirmClock")
 
     def checkpoint(self, model: str) -> dict:
         return self._model(model, "checkpoint")
