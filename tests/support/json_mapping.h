@@ -16,7 +16,7 @@ namespace bandana::testing {
 // Three differences are meant, and count as none: a member without a name, which protobuf 3.21
 // takes for the list around it; a Duration of 2^63 seconds or more, of which it keeps 64 bits; and
 // a FieldMask with brackets or quotes, which it unfolds. Documents with such texts are not
-// compared.
+// compared, where the message has fields of these types.
 std::string JsonDifference(std::string_view text, const google::protobuf::Message& prototype);
 
 }  // namespace bandana::testing

@@ -163,6 +163,8 @@ constexpr std::string_view kWords[] = {
     "s",
     "1",
     "1.-5s",
+    "f(x)[0]",
+    "nineteen or more letters",
     "1.+5s",
     "-s",
     "\\u00e9",
