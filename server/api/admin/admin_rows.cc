@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <utility>
@@ -152,15 +151,16 @@ absl::Status FillRow(const std::vector<std::string>& columns, const std::vector<
   return absl::OkStatus();
 }
 
-absl::Status ReadCsv(std::string body, Message& row, const std::function<absl::Status()>& take) {
+absl::Status ReadCsv(std::string_view rest, Message& row,
+                     const std::function<absl::Status()>& take) {
   // The reader takes a last row without line end for a cut one.
-  if (!body.empty() && !body.ends_with('\n')) body += '\n';
-  std::size_t at = 0;
+  std::string_view end = rest.empty() || rest.ends_with('\n') ? "" : "\n";
   CsvReader reader([&](char* buffer, std::size_t size) -> absl::StatusOr<std::size_t> {
-    const std::size_t taken = std::min(size, body.size() - at);
-    std::memcpy(buffer, body.data() + at, taken);
-    at += taken;
-    return taken;
+    if (rest.empty()) rest = std::exchange(end, {});
+    const std::string_view taken = rest.substr(0, size);
+    std::ranges::copy(taken, buffer);
+    rest.remove_prefix(taken.size());
+    return taken.size();
   });
   BANDANA_ASSIGN_OR_RETURN(const std::vector<std::string> columns, reader.ReadHeader());
   if (std::ranges::find(columns, "id") == columns.end()) {
@@ -246,7 +246,7 @@ absl::Status ReadRows(std::string_view body, RowText text, Message& row,
                       const std::function<absl::Status()>& take) {
   if (text == RowText::kJsonLines) return ReadJsonLines(body, row, take);
   BANDANA_ASSIGN_OR_RETURN(const std::string_view plain, PlainText(body));
-  return ReadCsv(std::string(plain), row, take);
+  return ReadCsv(plain, row, take);
 }
 
 absl::StatusOr<std::string> RowHeader(const Message& row, RowText text) {
