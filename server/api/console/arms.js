@@ -16,12 +16,8 @@ const pairs = (map) =>
     .map(([name, value]) => `${name}=${value}`)
     .join(", ");
 
+// Named ones are listed as the numbers that they became.
 function features(arm) {
-  if (arm.namedFeatures) {
-    return Object.entries(arm.namedFeatures)
-      .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
-      .join(", ");
-  }
   const values = arm.features ?? [];
   return (
     values.slice(0, 6).map(number).join(" ") + (values.length > 6 ? ` … (${values.length})` : "")

@@ -269,7 +269,7 @@ export function decideView(place, name) {
       else if (WHY_NOT[model.mode]) place.replaceChildren(h("p", {}, WHY_NOT[model.mode]));
       else {
         place.replaceChildren(
-          h("p", {class: "soft"}, "Nothing is learnt from it, and nothing of it is kept."),
+          h("p", {class: "soft"}, "Nothing is learnt from it, and it is not kept. Its values are counted with the others."),
           formOf(model, described.arms ?? 0, send),
           answer,
         );
