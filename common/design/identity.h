@@ -53,8 +53,8 @@ absl::StatusOr<Identity> Renew(const Identity& former, const Identity& configure
 // FixedDigest of the former identity of the same model; without `noise` FixedDigest.
 Sha256Digest FormerFixedDigest(const Identity& identity);
 
-// Text of the file `identity`; docs/formats.md. Versions that do not know `noise` refuse one that
-// names it.
+// Text of the file `identity`: docs/formats/model_folder.md. Versions that do not know `noise`
+// refuse one that names it.
 std::string FormatIdentity(const Identity& identity);
 // Errors: DATA_LOSS.
 absl::StatusOr<Identity> ParseIdentity(std::string_view text);

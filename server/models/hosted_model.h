@@ -194,7 +194,7 @@ class AdministeredModel {
   virtual absl::StatusOr<std::uint64_t> OpenEpoch() = 0;
   // Waits until everything durable is applied, writes the checkpoint, trims the log.
   virtual absl::StatusOr<v1::CheckpointResponse> Checkpoint() = 0;
-  // Configuration, state, catalogue and users in one self-checking file (docs/formats.md), for
+  // Configuration, state, catalogue and users in one file (docs/formats/checkpoint.md), for
   // ModelRegistry::Import. Errors: RESOURCE_EXHAUSTED the disk has no room for it; UNAVAILABLE.
   virtual absl::StatusOr<ExportedFile> ExportToFile() = 0;
   // Its bytes, for tools and tests with models that fit into memory once more.

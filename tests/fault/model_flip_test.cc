@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kEvents = 60;
-constexpr int kTailEvents = 2;  // what a torn tail may take with it: docs/formats.md
+constexpr int kTailEvents = 2;  // what a torn tail may take with it: docs/formats/log.md
 
 int Flips() {
   const char* given = std::getenv("BANDANA_FLIPS");

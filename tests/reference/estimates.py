@@ -1,4 +1,4 @@
-"""Estimates of policies from a decision log, written from docs/design/judging.md and docs/formats.md with the standard library alone.
+"""Estimates of policies from a decision log, written from docs/design/judging.md and docs/formats/decisions.md with the standard library alone.
 
 judge(lines, policies, ...) answers as `bandana-ctl evaluate --json` does, for sound logs: it knows no bad input but what `reason` says.
 """

@@ -1,6 +1,6 @@
 // Estimates and intervals on logs of models that learn, against values that are known. Short: 40
-// worlds per cell; with BANDANA_JUDGING_SEEDS=2000 the whole table of docs/design/judging.md, with
-// BANDANA_JUDGING_FIRST=2001 on seeds that no rule was made by.
+// worlds per cell; with BANDANA_JUDGING_SEEDS=2000 the table of docs/design/judging_measured.md,
+// with BANDANA_JUDGING_FIRST=2001 on seeds that no rule was made by.
 #include <gtest/gtest.h>
 
 #include <algorithm>

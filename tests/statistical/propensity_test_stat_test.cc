@@ -1,5 +1,5 @@
 // The test of a log's propensities: right logs pass, wrong ones are found. Short: 40 and 20 logs
-// each; with BANDANA_JUDGING_SEEDS=2000 the whole table of docs/design/judging.md.
+// each; with BANDANA_JUDGING_SEEDS=2000 the whole table of docs/design/judging_measured.md.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // Traffic splits over users: equal models are rarely told apart, unequal ones often, and a test
 // over decisions tells equal ones apart. Short: 40 worlds; with BANDANA_JUDGING_SEEDS=2000 the
-// figures of docs/design/judging.md.
+// figures of docs/design/judging_measured.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>

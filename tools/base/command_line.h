@@ -15,7 +15,8 @@ std::vector<std::string> TakeRepeatedFlag(std::vector<char*>& arguments, std::st
 
 // Parses the arguments by absl and returns the program's name and the words that are no flags. On
 // --help prints `usage` and every flag defined in a file whose path contains `source` (name, help,
-// default), on --version `version`, and exits with 0. Exits with 1 on unknown flags and bad values.
+// default), on --version `version`, and exits with 0. Exits with 2 on unknown flags, with 1 on bad
+// values.
 std::vector<char*> ParseWordsOrExit(std::vector<char*> arguments, std::string_view usage,
                                     std::string_view source, std::string_view version);
 

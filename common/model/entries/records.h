@@ -1,4 +1,4 @@
-// The entries of a model's log, between plain data and bytes. Layout: docs/formats.md.
+// The entries of a model's log, between plain data and bytes. Layout: docs/formats/log.md.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The state of one model in PostgreSQL. Tables: docs/formats.md.
+// The state of one model in PostgreSQL. Tables: docs/formats/log.md.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The tables of models' states in PostgreSQL. Described in docs/formats.md.
+// The tables of models' states in PostgreSQL. Described in docs/formats/log.md.
 #pragma once
 
 #include "absl/status/status.h"

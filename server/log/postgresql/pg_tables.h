@@ -1,5 +1,5 @@
 // The tables of logs in PostgreSQL, and the functions that change them. Described in
-// docs/formats.md.
+// docs/formats/log.md.
 #pragma once
 
 #include "absl/status/status.h"

@@ -41,7 +41,7 @@ struct RowChange {
   std::optional<RowSource> put;               // added, or replaced
   std::span<const std::string_view> removed;  // keys; one that is not there is no error
   // Nothing is left of the bytes of removed rows when the change returns (archives of a database
-  // apart: docs/operations.md). Costs a copy of the rows that stay.
+  // apart: docs/operations/servers.md). Costs a copy of the rows that stay.
   bool erase = false;
   std::optional<Sha256Digest> file;  // replaces file()
   int format = 1;                    // of the values; a table keeps the greatest it was told

@@ -1,5 +1,5 @@
 // A table of rows in a SQLite file of its own, because no statistics depend on it and a large
-// change must not hold up reports. Tables: docs/formats.md.
+// change must not hold up reports. Tables: docs/formats/model_folder.md.
 #pragma once
 
 #include <cstdint>

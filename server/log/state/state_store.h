@@ -68,7 +68,7 @@ class StateStore {
   // Removes what a crash left half written of files whose names begin so. Errors: as Write.
   virtual absl::Status RemoveHalfWritten(std::string_view prefix) = 0;
   // Nothing is left of the bytes of files that were removed or replaced (archives of a database
-  // apart: docs/operations.md). Errors: as Write.
+  // apart: docs/operations/servers.md). Errors: as Write.
   virtual absl::Status EraseRemoved() = 0;
   // For messages: a path, or how a database has it.
   virtual std::string Where(std::string_view name) const = 0;

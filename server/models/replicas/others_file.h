@@ -1,5 +1,5 @@
 // Which servers may have shown more of a model since this one last knew its whole log: a file of
-// this machine, beside `published`. Layout: docs/formats.md.
+// this machine, beside `published`. Layout: docs/formats/model_folder.md.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 
 namespace bandana::server {
 
-// As exports carry them (docs/formats.md). Errors: those of UserStore::ForEach and of `sink`.
+// As exports carry them: docs/formats/checkpoint.md. Errors: of UserStore::ForEach and `sink`.
 absl::Status EncodeUsers(UserStore& store, const ByteSink& sink);
 
 // Makes the table with the users of an export; none where there are none. Errors:

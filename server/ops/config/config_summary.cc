@@ -37,8 +37,8 @@ std::string ReportingText(const PublicSpec& spec) {
   return "a report counts when it comes";
 }
 
-// The conditions for devices that send at starts of the application alone (docs/sdk.md). Two lines,
-// or none.
+// The conditions for devices that send at starts of the application alone
+// (docs/sdk/decisions.md). Two lines, or none.
 std::vector<std::string> AtStartLines(const PublicSpec& spec) {
   if (!DeviceClosesWindows(spec)) return {};
   const absl::Duration needed = spec.reward_window->duration + kStartsApart;

@@ -26,8 +26,8 @@ void ConnectionWatch::See(const std::map<std::string, ConnectionStats>& listener
     }
     if (!reasons.empty()) {
       say_(absl::StrCat(name, ": refused new connections: ", reasons,
-                        "; what each reason means and which limit it is: docs/operations.md, "
-                        "\"Connections are refused\""));
+                        "; what each reason means and which limit it is: "
+                        "docs/operations/alerts.md, \"Connections are refused\""));
     }
     told = {.refused = stats.refused, .at = now};
   }

@@ -9,7 +9,7 @@ namespace bandana::audit {
 namespace {
 
 // A call takes at most 60 ms here. None is under way when the reaction comes: that one would be
-// seen to end with its process (docs/threat_model.md).
+// seen to end with its process (docs/threat_model/arrival.md).
 constexpr absl::Duration kWindowMin = absl::Seconds(2);
 constexpr int kFirstChoicesMax = 6;
 constexpr double kPaceMax = 0.05;  // windows between two of them
