@@ -34,13 +34,14 @@ class ClientDeferralTest : public ::testing::Test {
  protected:
   ClientDeferralTest() : server_(WindowSpec(kWindow, 0.0)) {}
 
-  std::unique_ptr<Client> MustConnect() {
+  std::unique_ptr<Client> MustConnect(int queue_reports_max = 10'000) {
     auto store = DeviceStore::Open(folder_.File("device.db"));
     EXPECT_THAT(store, IsOk());
     ClientOptions options;
     options.target = server_.target();
     options.model = "fake";
     options.policy = PrivacyPolicy::AcceptAnything();
+    options.queue_reports_max = queue_reports_max;
     options.backoff_min = absl::Milliseconds(1);
     options.backoff_max = absl::Milliseconds(20);
     Seams seams;
@@ -314,6 +315,26 @@ TEST_F(ClientDeferralTest, ACallThatIsRefusedForGoodEnds) {
   clock_.Advance(kLeft);
   ASSERT_TRUE(Eventually([&] { return client->Stats().reports_rejected == 1; }));
   EXPECT_THAT(server_.activations(), SizeIs(1));
+}
+
+TEST_F(ClientDeferralTest, WithoutPrivacyCallsThatWaitAreFewAndEachIsMadeOnce) {
+  server_.SetSpec(ClosedByServer(Mode::kNonPrivate));
+  const auto client = MustConnect(/*queue_reports_max=*/2);
+  const Selection first = Defer(*client);
+  const Selection second = Defer(*client);
+  const Selection third = Defer(*client);
+  for (int i = 0; i < 2; ++i) server_.FailActivation({.kind = Fault::Kind::kHang});
+  ASSERT_THAT(client->Activate(first), IsOk());
+  ASSERT_THAT(client->Activate(second), IsOk());
+  EXPECT_THAT(client->Activate(third),
+              StatusIs(Code::kResourceExhausted, "the report queue is full"));
+  EXPECT_THAT(client->Activate(first), IsOk());  // a repeat
+  ASSERT_TRUE(Eventually([&] { return server_.activations().size() == 2; }));
+  for (int i = 0; i < 2; ++i) server_.ReleaseHung();
+  EXPECT_TRUE(client->Flush(absl::Seconds(10)));
+  EXPECT_THAT(client->Activate(third), IsOk());
+  EXPECT_TRUE(client->Flush(absl::Seconds(10)));
+  EXPECT_THAT(server_.activations(), SizeIs(3));
 }
 
 TEST_F(ClientDeferralTest, WhatTheServerWouldNotActivateIsNotPaidFor) {

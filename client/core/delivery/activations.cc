@@ -56,7 +56,22 @@ Activations::Call Activations::Keep(Tables& tables, DecisionNumber number,
   return call;
 }
 
+bool Activations::HasPlace(DecisionNumber number) {
+  const std::size_t waiting = waiting_.size() + under_way_.size();
+  return waiting < static_cast<std::size_t>(options_.waiting_max) || Find(number) != nullptr;
+}
+
+Activations::Call* Activations::Find(DecisionNumber number) {
+  for (Queue* const calls : {&under_way_, &waiting_}) {
+    for (Call& call : *calls) {
+      if (call.number == number) return &call;
+    }
+  }
+  return nullptr;
+}
+
 void Activations::Send(Queue calls) {
+  calls.remove_if([this](const Call& call) { return Find(call.number) != nullptr; });
   services_.pending->Begin(static_cast<std::int64_t>(calls.size()));
   waiting_.splice(waiting_.end(), calls);
   Pump();
@@ -81,7 +96,6 @@ void Activations::OnAnswer(Place call, const Answer& answer, const std::string& 
   if (answer.status.ok()) {
     const auto outcomes = ReadOutcomes(response);
     if (!outcomes || outcomes->size() != 1) return Retry(call, answer);
-    if (outcomes->front().reason == RejectReason::kPolicyMismatch) services_.model->AskAgain();
     return End(call);
   }
   if (VerdictOf(answer.status.code(), 1) == Verdict::kRetry) return Retry(call, answer);
@@ -116,12 +130,7 @@ void Activations::End(Place call) {
 void Activations::Deliver(std::vector<OutboundReport> reports) {
   std::vector<OutboundReport> leaving;
   for (OutboundReport& report : reports) {
-    Call* waits = nullptr;
-    for (Queue* const calls : {&under_way_, &waiting_}) {
-      for (Call& call : *calls) {
-        if (call.number == report.number) waits = &call;
-      }
-    }
+    Call* const waits = Find(report.number);
     (waits == nullptr ? leaving : waits->report).push_back(std::move(report));
   }
   if (!leaving.empty()) services_.outbox->Add(std::move(leaving));

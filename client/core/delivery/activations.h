@@ -31,6 +31,7 @@ class Activations {
     absl::Duration deadline;
     BackoffOptions backoff;
     int in_flight_max = 8;
+    int waiting_max = 10'000;  // calls without an answer
   };
   // All outlive it.
   struct Services {
@@ -57,9 +58,11 @@ class Activations {
   static Queue Adopt(Tables& tables, std::string_view model, OwnerId owner,
                      const std::set<OwnerId>& live);
 
+  // Whether a decision's call may be made: it waits for its answer already, or not too many do.
+  bool HasPlace(DecisionNumber number);
   // The call for a decision, kept with what else makes it an event.
   Call Keep(Tables& tables, DecisionNumber number, std::string_view token) const;
-  // Requires that they are durable.
+  // Requires that they are durable. A call that waits for its answer is not made a second time.
   void Send(Queue calls);
   // Reports that may leave: to the outbox, now or after the answer to their decision's call.
   void Deliver(std::vector<OutboundReport> reports);
@@ -69,6 +72,8 @@ class Activations {
  private:
   using Place = Queue::iterator;
 
+  // The call that waits for its answer; null: none does.
+  Call* Find(DecisionNumber number);
   void Pump();
   void Make(Place call);
   void OnAnswer(Place call, const Answer& answer, const std::string& response);

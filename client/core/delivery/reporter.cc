@@ -64,11 +64,14 @@ ReportRow Reporter::RowOf(const Handle& decision, std::uint64_t epoch) const {
   return row;
 }
 
-absl::Status Reporter::Reserve(int events) {
-  if (services_.pending->slots().TryAcquire(events)) return absl::OkStatus();
+absl::Status Reporter::QueueIsFull(int events) const {
   return absl::ResourceExhaustedError(absl::StrCat("the report queue is full: of its ",
                                                    options_.queue_reports_max,
                                                    " places fewer than ", events, " are free"));
+}
+
+absl::Status Reporter::Reserve(int events) {
+  return services_.pending->slots().TryAcquire(events) ? absl::OkStatus() : QueueIsFull(events);
 }
 
 ReportRow Reporter::OpenRowOf(const Handle& decision, const WindowTimes& times) const {
@@ -172,6 +175,8 @@ void Reporter::Activate(const Handle& decision, bool adopts, Queued activated) {
     times = ScheduleWindow(services_.clock->Now(), *options_.window,
                            SystemBits().NextWord().value_or(0));
     if (absl::Status reserved = Reserve(1); !reserved.ok()) return activated(std::move(reserved));
+  } else if (!services_.activations->HasPlace(decision.number)) {
+    return activated(QueueIsFull(1));
   }
   auto it = std::make_shared<Activation>(Activation{.adopts = adopts,
                                                     .deferral = *decision.deferral,

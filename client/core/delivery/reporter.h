@@ -100,6 +100,7 @@ class Reporter {
     std::uint64_t epoch = 0;
     absl::Status refusal;
   };
+  absl::Status QueueIsFull(int events) const;
   void Activate(const Handle& decision, bool adopts, Queued activated);
   // Opens it, unless it is or was. Errors: as Client::Activate.
   absl::Status OpenOnce(Transaction& transaction, Activation& it) const;
