@@ -110,7 +110,9 @@ void Network::Mask(Request& request) const {
     select.clear_rules();
   };
   if constexpr (std::is_same_v<Request, v1::SelectRequest>) mask(request);
-  if constexpr (std::is_same_v<Request, v1::ActivateRequest>) request.clear_tokens();
+  if constexpr (std::is_same_v<Request, v1::ActivateRequest>) {
+    for (std::string& token : *request.mutable_tokens()) token.clear();
+  }
   if constexpr (std::is_same_v<Request, v1::BatchSelectRequest>) {
     for (v1::SelectRequest& select : *request.mutable_decisions()) mask(select);
   }
