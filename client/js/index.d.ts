@@ -87,8 +87,8 @@ export interface Ranks {
 export interface Fallback {
   /** How long the application waits for the server. */
   afterMs: number;
-  /** Its own order, as positions in the arms. It is no decision: nothing is debited or called, and report does nothing. A selection that comes in
-   * time is activated before it is returned. */
+  /** Its own order, as positions in the arms. It is no decision: nothing is debited, and activate and report do nothing. A selection that
+   * comes in time is activated before it is returned. */
   order: number[];
 }
 

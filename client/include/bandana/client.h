@@ -280,8 +280,8 @@ class Client {
   //
   // Errors: INVALID_ARGUMENT not a selection of this client's model and store; FAILED_PRECONDITION
   // the user's events are used up, the model has gone into another epoch or changed, or the
-  // decision is so old that its report would come after token_lifetime, or the server would not
-  // activate it; RESOURCE_EXHAUSTED no place in the queue; UNAVAILABLE the store failed.
+  // decision is so old that its report would come after token_lifetime or that the server would
+  // not activate it; RESOURCE_EXHAUSTED no place in the queue; UNAVAILABLE the store failed.
   virtual absl::Status Activate(const Selection& selection) = 0;
 
   // A decision that a backend fetched becomes this device's, once: it counts from now on, as by
