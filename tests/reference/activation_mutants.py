@@ -5,6 +5,7 @@ The name begins with the number of the rule that the judge must name.
 
 import path as paths
 import wire
+from mutants import hooks
 
 MUTANTS = {}
 
@@ -16,12 +17,12 @@ def mutant(function):
 
 def calls(path, method):
     """(step, hook) of the calls of a method."""
-    return [(step, hook) for step in path["steps"] for hook in step["hooks"] if hook[0] == "call" and hook[2] == method]
+    return [(step, hook) for step, _, hook in hooks(path, "call") if hook[2] == method]
 
 
 def puts(path, table, is_it=lambda cells: True):
     """(step, place) of the puts of rows."""
-    return [(step, at) for step in path["steps"] for at, hook in enumerate(step["hooks"]) if hook[:2] == ["put", table] and is_it(hook[2])]
+    return [(step, at) for step, at, hook in hooks(path, "put", table) if is_it(hook[2])]
 
 
 def is_call(cells):

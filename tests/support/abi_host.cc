@@ -204,6 +204,21 @@ void AbiHost::Pass(std::int64_t nanos) {
   bandana_wake(device);
 }
 
+void AbiHost::PassAndAnswer(std::int64_t nanos,
+                            const std::function<std::string(const Call&)>& message) {
+  Pass(nanos);
+  while (!calls.empty()) {
+    const Call call = TakeCall();
+    Answer(call, message(call));
+  }
+}
+
+void AbiHost::Restart() {
+  random_ = 1;
+  wall_ns = kWallStart;
+  elapsed_ns = kElapsedStart;
+}
+
 AbiHost::Told AbiHost::Result(std::uint64_t tag) const {
   const auto found =
       std::find_if(told.rbegin(), told.rend(), [tag](const Told& one) { return one.tag == tag; });

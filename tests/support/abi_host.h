@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -75,8 +76,10 @@ class AbiHost {
   int AnswerWith(const Call& call, int http_status, const std::string& body,
                  const std::vector<bandana_header>& headers = {});
   void Pass(std::int64_t nanos);
-  // The hook `random` begins anew.
-  void Reseed() { random_ = 1; }
+  // Answers every call that is under way then, in their order.
+  void PassAndAnswer(std::int64_t nanos, const std::function<std::string(const Call&)>& message);
+  // Clocks and the hook `random` begin anew, as in a host that was just made.
+  void Restart();
 
   // The last result with the tag; code -1: none came.
   Told Result(std::uint64_t tag) const;
@@ -90,8 +93,8 @@ class AbiHost {
   std::vector<std::uint64_t> commits;  // ids
   std::vector<std::string> hooks_called;
   std::optional<bandana_mark> mark;
-  std::int64_t wall_ns = 1'800'000'000'000'000'000;
-  std::int64_t elapsed_ns = 5'000'000'000;
+  std::int64_t wall_ns = kWallStart;
+  std::int64_t elapsed_ns = kElapsedStart;
   std::int64_t wake_ns = -1;
   // The host's behaviour.
   bool answers_commits = true;
@@ -101,6 +104,8 @@ class AbiHost {
   int code_inside_random = -1;  // of a function that the hook `random` called
 
  private:
+  static constexpr std::int64_t kWallStart = 1'800'000'000'000'000'000;
+  static constexpr std::int64_t kElapsedStart = 5'000'000'000;
   static AbiHost& Of(void* context) { return *static_cast<AbiHost*>(context); }
   void Commit(const bandana_commit& commit);
   void Tell(const bandana_result& result);

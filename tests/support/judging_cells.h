@@ -18,7 +18,7 @@ enum class JudgingMutant {
   kNone,
   kIgnoreLaw,   // a released value counts as if it were 0 or 1
   kSeesReward,  // predictions have learnt from the decision's own reward
-  // Of the log:
+  // Faults of the log:
   kDropsReactions,  // every fifth line with a reaction is lost
   kWritesTwice,     // a reaction stands in the next line as well
 };

@@ -201,18 +201,14 @@ class AbiActivateTranscriptTest : public AbiActivateTest {
   }
   // One decision, and a minute.
   std::vector<std::string> Visit(Shows shows, bool reacts) {
-    host_.Reseed();
-    host_.wall_ns = 1'800'000'000'000'000'000;
-    host_.elapsed_ns = 5'000'000'000;
+    host_.Restart();
     Open();
     std::vector<std::string> left;
     const auto pass = [&](std::int64_t nanos) {
-      host_.Pass(nanos);
-      while (!host_.calls.empty()) {
-        const AbiHost::Call call = host_.TakeCall();
+      host_.PassAndAnswer(nanos, [&](const AbiHost::Call& call) {
         left.push_back(absl::StrCat(host_.elapsed_ns, " ", call.path, " ", Shown(call)));
-        host_.Answer(call, Applied());
-      }
+        return Applied();
+      });
     };
     const std::string handle = Deferred();
     if (shows == Shows::kInTime) Activate(handle);

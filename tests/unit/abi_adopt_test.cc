@@ -259,15 +259,11 @@ class AbiAdoptTranscriptTest : public AbiAdoptTest {
   }
   // A visit to a page, and the next one. Outputs are left out: they are the randomizer's.
   std::vector<std::string> Visit(Adopts adopts, bool reacts) {
-    host_.Reseed();
-    host_.wall_ns = 1'800'000'000'000'000'000;
-    host_.elapsed_ns = 5'000'000'000;
+    host_.Restart();
     Open();
     std::vector<std::string> left;
     const auto pass = [&](std::int64_t nanos) {
-      host_.Pass(nanos);
-      while (!host_.calls.empty()) {
-        const AbiHost::Call call = host_.TakeCall();
+      host_.PassAndAnswer(nanos, [&](const AbiHost::Call& call) {
         v1::SubmitRequest request;
         EXPECT_TRUE(request.ParseFromString(call.message));
         std::string text = absl::StrCat(host_.elapsed_ns, " ", call.path);
@@ -279,8 +275,8 @@ class AbiAdoptTranscriptTest : public AbiAdoptTest {
         for (int i = 0; i < request.reports_size(); ++i) {
           response.add_results()->set_code(v1::APPLIED);
         }
-        host_.Answer(call, response.SerializeAsString());
-      }
+        return response.SerializeAsString();
+      });
     };
     std::string handle;
     const auto adopt = [&] {
