@@ -1,8 +1,6 @@
 // The cost of judging a log: a file of decisions of 25 catalogue arms, which the softmax of what a
 // model expects has drawn, so that every propensity has all its digits; then `bandana-ctl evaluate`
 // with three policies in this process. evaluate_bench [DECISIONS] [jsonl|jsonl.gz].
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -14,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/measure.h"
 #include "common/base/check.h"
 #include "common/base/clock.h"
 #include "tools/base/work_folder.h"
@@ -56,23 +55,6 @@ void Fill(std::uint64_t n, SeededStream& draws, LoggedDecision& decision) {
   slot.reward = draws.Uniform() < slot.q[slot.chosen] ? 1 : 0;
 }
 
-struct Cost {
-  double processor_s = 0;
-  double wall_s = 0;
-  double memory_mib = 0;  // the largest of the process so far
-};
-
-Cost Now() {
-  rusage usage{};
-  BANDANA_CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return {.processor_s = seconds(usage.ru_utime) + seconds(usage.ru_stime),
-          .wall_s = absl::ToDoubleSeconds(SteadyNow() - absl::UnixEpoch()),
-          .memory_mib = static_cast<double>(usage.ru_maxrss) / 1024};
-}
-
 int Main(std::uint64_t decisions, const std::string& suffix) {
   auto folder = WorkFolder::Make("evaluate_bench");
   BANDANA_CHECK(folder.ok());
@@ -88,15 +70,15 @@ int Main(std::uint64_t decisions, const std::string& suffix) {
   BANDANA_CHECK((*sink)->Finish().ok());
   sink->reset();
   const double bytes = static_cast<double>(std::filesystem::file_size(path));
-  const Cost before = Now();
+  const absl::Time begin = SteadyNow();
+  const double before = CpuSeconds();  // of the one thread that judges
   const std::vector<std::string> words = {"--log",   path,     "--policy", "logging",
                                           "uniform", "greedy", "--json",   "-"};
   const int code = RunEvaluate(words, stdout, stderr);
-  const Cost after = Now();
+  const double processor_s = CpuSeconds() - before;
   std::printf("%llu lines of %.0f bytes: %.1f s of processor time, %.1f s, at most %.0f MiB\n",
               static_cast<unsigned long long>(decisions), bytes / static_cast<double>(decisions),
-              after.processor_s - before.processor_s, after.wall_s - before.wall_s,
-              after.memory_mib);
+              processor_s, absl::ToDoubleSeconds(SteadyNow() - begin), PeakMib());
   return code;
 }
 

@@ -1,6 +1,7 @@
 // Processor time of a server per decision by HTTP, for bodies of several kinds, and decisions per
 // second; other builds of the server beside it in the same run.
-//   ./dev bench http_cost [--servers PROGRAM,PROGRAM] [--threads 1] [--seconds 1] [--rounds 5]
+//   ./dev bench http_cost [--servers PROGRAM,PROGRAM] [--threads N] [--connections 4]
+//       [--seconds 1] [--rounds 5]
 // Without --servers, the bandana-server beside this program. Servers and bodies take turns, since a
 // machine drifts; the figures are medians of the rounds. The last lines are `PROGRAM BODY cpu_us=N
 // per_second=N`.
