@@ -317,7 +317,7 @@ TEST_F(ClientDeferralTest, ACallThatIsRefusedForGoodEnds) {
   EXPECT_THAT(server_.activations(), SizeIs(1));
 }
 
-TEST_F(ClientDeferralTest, WithoutPrivacyCallsThatWaitAreFewAndEachIsMadeOnce) {
+TEST_F(ClientDeferralTest, WithoutPrivacyNoMoreCallsWaitThanTheQueueHolds) {
   server_.SetSpec(ClosedByServer(Mode::kNonPrivate));
   const auto client = MustConnect(/*queue_reports_max=*/2);
   const Selection first = Defer(*client);

@@ -56,9 +56,8 @@ Activations::Call Activations::Keep(Tables& tables, DecisionNumber number,
   return call;
 }
 
-bool Activations::HasPlace(DecisionNumber number) {
-  const std::size_t waiting = waiting_.size() + under_way_.size();
-  return waiting < static_cast<std::size_t>(options_.waiting_max) || Find(number) != nullptr;
+bool Activations::IsFull() const {
+  return waiting_.size() + under_way_.size() >= static_cast<std::size_t>(options_.waiting_max);
 }
 
 Activations::Call* Activations::Find(DecisionNumber number) {
@@ -71,7 +70,6 @@ Activations::Call* Activations::Find(DecisionNumber number) {
 }
 
 void Activations::Send(Queue calls) {
-  calls.remove_if([this](const Call& call) { return Find(call.number) != nullptr; });
   services_.pending->Begin(static_cast<std::int64_t>(calls.size()));
   waiting_.splice(waiting_.end(), calls);
   Pump();

@@ -58,11 +58,13 @@ class Activations {
   static Queue Adopt(Tables& tables, std::string_view model, OwnerId owner,
                      const std::set<OwnerId>& live);
 
-  // Whether a decision's call may be made: it waits for its answer already, or not too many do.
-  bool HasPlace(DecisionNumber number);
+  // As many calls wait for their answers as may.
+  bool IsFull() const;
+  // Whether the call for a decision does.
+  bool IsWaiting(DecisionNumber number) { return Find(number) != nullptr; }
   // The call for a decision, kept with what else makes it an event.
   Call Keep(Tables& tables, DecisionNumber number, std::string_view token) const;
-  // Requires that they are durable. A call that waits for its answer is not made a second time.
+  // Requires that they are durable.
   void Send(Queue calls);
   // Reports that may leave: to the outbox, now or after the answer to their decision's call.
   void Deliver(std::vector<OutboundReport> reports);

@@ -175,8 +175,9 @@ void Reporter::Activate(const Handle& decision, bool adopts, Queued activated) {
     times = ScheduleWindow(services_.clock->Now(), *options_.window,
                            SystemBits().NextWord().value_or(0));
     if (absl::Status reserved = Reserve(1); !reserved.ok()) return activated(std::move(reserved));
-  } else if (!services_.activations->HasPlace(decision.number)) {
-    return activated(QueueIsFull(1));
+  } else if (services_.activations->IsFull()) {
+    const bool repeats = services_.activations->IsWaiting(decision.number);
+    return activated(repeats ? absl::OkStatus() : QueueIsFull(1));
   }
   auto it = std::make_shared<Activation>(Activation{.adopts = adopts,
                                                     .deferral = *decision.deferral,
