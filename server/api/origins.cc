@@ -51,6 +51,8 @@ bool Origins::Allows(const HttpCall& call) const {
   const std::string_view origin = call.Header("origin");
   if (origin.empty() || all_) return true;
   if (std::ranges::find(allowed_, origin) != allowed_.end()) return true;
+  // A page that came without TLS may be that of whoever is on the way.
+  if (tls_ && !origin.starts_with("https://")) return false;
   const std::string_view host = call.Header("host");
   return !host.empty() && HostOf(origin) == host && IsOwn(host);
 }

@@ -119,6 +119,7 @@ TEST(Origins, OnlyNamesOfNobodyElseAreTheListenersOwn) {
   EXPECT_FALSE(everywhere.Allows(From("http://evil.example:7073", "evil.example:7073")));
   // A browser has compared the name with the certificate's.
   EXPECT_TRUE(Origins({}, kAll, true).Allows(From("https://shop.example", "shop.example")));
+  EXPECT_FALSE(Origins({}, kAll, true).Allows(From("http://shop.example", "shop.example")));
   EXPECT_TRUE(Origins({}, kLoopback, true).AllowsHost(From("", "shop.example")));
 }
 
