@@ -63,9 +63,15 @@ absl::Status NameModel(const std::string& model, Message& request) {
   return absl::OkStatus();
 }
 
-RowText AskedText(const HttpCall& http) {
+// The form of rows that the caller names; nothing: none.
+std::optional<RowText> AskedText(const HttpCall& http) {
   const std::string_view accept = http.Header("accept");
-  return accept.find("text/csv") != std::string_view::npos ? RowText::kCsv : RowText::kJsonLines;
+  const auto names = [&](std::string_view type) {
+    return accept.find(type) != std::string_view::npos;
+  };
+  if (names("text/csv")) return RowText::kCsv;
+  if (names("application/x-ndjson") || names("application/jsonl")) return RowText::kJsonLines;
+  return std::nullopt;
 }
 
 HandedCaller CallerOf(const HttpCall& http) {
@@ -301,9 +307,12 @@ class AdminHttp::Impl {
     if (of.sends == AdminForm::kRows) {
       BANDANA_ASSIGN_OR_RETURN(text, RowTextOf(http.Header("content-type")));
     }
-    const bool pages = IsPaged(http, of);
-    if (of.answers == AdminForm::kRows || pages) text = AskedText(http);
-    if (pages) return Users(http, of, dynamic_cast<const v1::ListUsersRequest&>(*request), text);
+    const std::optional<RowText> asked = AskedText(http);
+    if (of.answers == AdminForm::kRows) text = asked.value_or(RowText::kJsonLines);
+    // Users come page by page; whoever asks for rows gets all.
+    if (asked && of.rpc->method() == "ListUsers") {
+      return Users(http, of, dynamic_cast<const v1::ListUsersRequest&>(*request), *asked);
+    }
     BANDANA_ASSIGN_OR_RETURN(auto ticket, options_.door.handed->Hand(CallerOf(http)));
     const auto tracked = std::make_shared<Tracked>(*this, *of.rpc, std::move(ticket));
     AdminCall& call = tracked->call();
@@ -415,14 +424,7 @@ class AdminHttp::Impl {
     });
   }
 
-  // Users come page by page; whoever asks for rows gets all.
-  static bool IsPaged(const HttpCall& http, const AdminRpc& of) {
-    const std::string_view accept = http.Header("accept");
-    const bool rows = accept.find("text/csv") != std::string_view::npos ||
-                      accept.find("application/x-ndjson") != std::string_view::npos ||
-                      accept.find("application/jsonl") != std::string_view::npos;
-    return rows && of.rpc->method() == "ListUsers";
-  }
+  // All pages, one after another.
   HttpAnswer Users(const HttpCall& http, const AdminRpc& of, v1::ListUsersRequest request,
                    RowText text) {
     auto ended = std::make_shared<bool>(false);
