@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The examples of docs/http.md and examples/, as they are written, against a server of the configuration that they name.
+"""The examples of README.md, docs/http.md and examples/, as they are written, against a server of the configuration that they name.
 
 Usage: http_examples_test.py SERVER SOURCE_FOLDER.
 """
@@ -78,6 +78,18 @@ class Examples:
                                   check=False, capture_output=True, text=True)
             self.expect("docs/http.md, configuration", done.returncode == 0, done)
 
+    def summary(self):
+        """The private model of README.md, and the lines about it."""
+        text = processes.read(f"{self.source}/README.md")
+        config, words = re.search(r"^```\n(models \{\n.*?)^```\n```\n(.*?)^```$", text, re.M | re.S).groups()
+        path = f"{self.folder}/readme.textproto"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(config)
+        done = subprocess.run([self.server, "--config", path, "--data_dir", "/tmp/data", "--check_config"],
+                              check=False, capture_output=True, text=True)
+        said = [line for line in done.stdout.splitlines() if not line.startswith("  note ")]
+        self.expect("README.md, --check_config", done.returncode == 0 and said == words.splitlines(), done.stdout + done.stderr)
+
     def shop(self):
         api, _ = self.start(f"{self.source}/examples/shop/server.textproto")
         done = self.shell(f"{self.source}/examples/shop/shop.sh", api)
@@ -134,6 +146,7 @@ def main():
         examples = Examples(sys.argv[1], sys.argv[2], folder, children)
         examples.guide()
         examples.configurations()
+        examples.summary()
         examples.shop()
         examples.personalizer()
     for problem in examples.problems:
