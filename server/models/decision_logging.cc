@@ -155,6 +155,11 @@ absl::StatusOr<OpenedDecisions> OpenBoth(const DecisionLogPlace& place, const st
                                                               .warn = WarnOf(options)},
                                                              *opened.log));
   }
+  const RowRule rule{.dimension = place.spec.public_spec.dimension,
+                     .openings = opened.log->deferred(),
+                     .part = opened.part.get()};
+  BANDANA_RETURN_IF_ERROR(CatchUp(place, rule, *opened.log, WarnOf(options)));
+  if (opened.part != nullptr) BANDANA_RETURN_IF_ERROR(opened.part->CatchUp().status());
   return opened;
 }
 
@@ -186,10 +191,6 @@ absl::StatusOr<OpenedDecisions> OpenDecisionLog(const DecisionLogPlace& place,
     warn("decision_log: its lines are gone, because the disk is full");
   }
   BANDANA_RETURN_IF_ERROR(Annotate(opened.status(), "decision_log"));
-  const RowRule rule{.dimension = place.spec.public_spec.dimension,
-                     .openings = opened->log->deferred(),
-                     .part = opened->part.get()};
-  BANDANA_RETURN_IF_ERROR(Annotate(CatchUp(place, rule, *opened->log, warn), "decision_log"));
   return opened;
 }
 

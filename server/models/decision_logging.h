@@ -46,7 +46,7 @@ struct OpenedDecisions {
 // Opens the log that the configuration asks for, and adds what the model's log has applied since it
 // was written. Where entries of that time are gone, the lines that one of them could be of go. None
 // where the configuration asks for none, and then what was kept before is gone, or where the disk
-// is full. Errors: those of DecisionPart::Open; UNAVAILABLE I/O.
+// is full. Errors: those of DecisionPart::CatchUp; UNAVAILABLE I/O.
 absl::StatusOr<OpenedDecisions> OpenDecisionLog(const DecisionLogPlace& place,
                                                 const HostedModelOptions& options);
 

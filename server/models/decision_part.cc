@@ -89,8 +89,6 @@ absl::StatusOr<std::unique_ptr<DecisionPart>> DecisionPart::Open(Options options
   std::unique_ptr<DecisionPart> part(new DecisionPart(std::move(options), log));
   BANDANA_RETURN_IF_ERROR(part->NoteIssuer());
   BANDANA_RETURN_IF_ERROR(part->ReadErased());
-  const std::lock_guard lock(part->mutex_);
-  BANDANA_RETURN_IF_ERROR(part->Follow().status());
   return part;
 }
 
@@ -107,8 +105,8 @@ absl::StatusOr<std::uint64_t> DecisionPart::CatchUp() {
   const std::lock_guard lock(mutex_);
   if (closed_) return Unavailable("the model takes a change; try again");
   BANDANA_ASSIGN_OR_RETURN(const std::int64_t version, options_.store->Version());
-  if (version == seen_version_) return 0;
-  return Follow();
+  if (version != seen_version_) BANDANA_RETURN_IF_ERROR(Follow());
+  return erased_lines_;
 }
 
 absl::Status DecisionPart::BeginAnew() {
@@ -120,39 +118,34 @@ absl::Status DecisionPart::BeginAnew() {
                                          SetKeeper(parts, self(), done);
                                        })
                               .status());
+  erased_lines_ = 0;
   // The folder's number is less until its lines are gone, so a crash in between begins again.
   const bool any = log_.figures().lines > 0;
   BANDANA_RETURN_IF_ERROR(log_.RemoveAll());
   if (any) {
     options_.warn(
         "decision_log: its lines are gone, because nobody knows which users were deleted while "
-        "this "
-        "server was away");
+        "this server was away");
   }
   return NoteErased(done);
 }
 
-absl::StatusOr<std::uint64_t> DecisionPart::Follow() {
+absl::Status DecisionPart::Follow() {
   BANDANA_ASSIGN_OR_RETURN(const std::int64_t version, options_.store->Version());
   BANDANA_ASSIGN_OR_RETURN(const LogParts parts, options_.store->Read(options_.instance));
-  if (!MayGoOn(parts, self(), erased_)) {
-    BANDANA_RETURN_IF_ERROR(BeginAnew());
-    return 0;
-  }
-  std::uint64_t lines = 0;
+  if (!MayGoOn(parts, self(), erased_)) return BeginAnew();
   if (const std::vector<UserPseudonym> users = UsersAfter(parts, erased_); !users.empty()) {
-    BANDANA_ASSIGN_OR_RETURN(lines, log_.Erase(users));
+    BANDANA_ASSIGN_OR_RETURN(erased_lines_, log_.Erase(users));
   }
   if (parts.newest > erased_) BANDANA_RETURN_IF_ERROR(NoteErased(parts.newest));
   if (parts.keepers.find(self())->second.done == erased_ && parts.newest == erased_) {
     seen_version_ = version;
-    return lines;
+    return absl::OkStatus();
   }
   const auto settle = [&](LogParts& now) {
     if (MayGoOn(now, self(), erased_)) SetKeeper(now, self(), erased_);  // not struck meanwhile
   };
-  BANDANA_RETURN_IF_ERROR(options_.store->Change(options_.instance, settle).status());
-  return lines;
+  return options_.store->Change(options_.instance, settle).status();
 }
 
 absl::StatusOr<std::vector<std::string>> DecisionPart::Keepers() const {

@@ -30,10 +30,9 @@ class DecisionPart {
     absl::Duration keep;
     std::function<void(const std::string&)> warn;
   };
-  // Before anything is added to `log`, which must outlive the part: says in the store that this
-  // server keeps one, and erases what was deleted while it was away. Where nobody knows any more
-  // what that was, all lines go. Errors: those of PartStore; RESOURCE_EXHAUSTED the disk is full;
-  // UNAVAILABLE I/O.
+  // `log` must outlive the part. Call CatchUp before decisions are added to it, and after the
+  // rewards that came while this server was away: those of deleted users go with their lines.
+  // Errors: RESOURCE_EXHAUSTED the disk is full; UNAVAILABLE I/O.
   static absl::StatusOr<std::unique_ptr<DecisionPart>> Open(Options options, DecisionLog& log);
   // This server keeps none any more, and none in the folder.
   static absl::Status Leave(PartStore& store, const InstanceId& instance,
@@ -41,8 +40,10 @@ class DecisionPart {
 
   // Whether this server made the decision or slot, in this run or an earlier one.
   bool Made(const StoredId& id) const;
-  // Erases what was deleted; returns how many lines. Cheap where nothing was. Errors: those of
-  // PartStore and DecisionLog::Erase, and UNAVAILABLE after Close: lines may be left.
+  // Says in the store that this server keeps a part, and erases what was deleted; where nobody
+  // knows any more what that was, all lines go. Returns how many lines the newest deletion took
+  // here, in this call or one before. Cheap where there is no other. Errors: those of PartStore
+  // and DecisionLog::Erase, and UNAVAILABLE after Close: lines may be left.
   absl::StatusOr<std::uint64_t> CatchUp();
   // The servers that keep a part, this one among them.
   absl::StatusOr<std::vector<std::string>> Keepers() const;
@@ -57,14 +58,15 @@ class DecisionPart {
   absl::Status NoteErased(std::uint64_t number);
   // Both require mutex_. BeginAnew: as a server that has no lines.
   absl::Status BeginAnew();
-  absl::StatusOr<std::uint64_t> Follow();
+  absl::Status Follow();
 
   const Options options_;
   DecisionLog& log_;
   absl::flat_hash_set<std::uint64_t> issuers_;
-  std::mutex mutex_;               // for what follows
-  std::uint64_t erased_ = 0;       // the erasure up to which the folder is
-  std::int64_t seen_version_ = 0;  // of the store, that this is up to date with
+  std::mutex mutex_;                // for what follows
+  std::uint64_t erased_ = 0;        // the erasure up to which the folder is
+  std::uint64_t erased_lines_ = 0;  // that it took
+  std::int64_t seen_version_ = -1;  // of the store, that this is up to date with; -1: none
   bool closed_ = false;
 };
 

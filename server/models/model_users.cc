@@ -60,6 +60,8 @@ absl::StatusOr<v1::DeleteUsersResponse> Model::DeleteUsers(std::span<const std::
   if (KnowsLinesAlone()) {
     // An event that was acknowledged has its row, which goes as well.
     BANDANA_RETURN_IF_ERROR(loop_->Look([](const ModelState&, const Learner&) {}));
+    // Also at other servers, before they know of the deletion.
+    if (part_ != nullptr) AskOthersOf(log_->last().sequence, "");
     BANDANA_RETURN_IF_ERROR(EraseDecisions(ids, response));
     return response;
   }

@@ -193,13 +193,15 @@ TEST_F(DecisionPartsTest, ADeletionReachesAServerThatWasAway) {
     const std::string token = Select(k % 2, k % 4 < 2 ? "ann" : "bob", 1000 + k);
     ReportSurely(token, 0.5, k % 2);
   }
+  const std::string late = Select(1, "ann", 1100);
   WaitSettled();
-  ASSERT_THAT(Export(), SizeIs(24));
+  ASSERT_THAT(Export(), SizeIs(25));
   Kill(members_[1]);
   const auto missing = [&] { return members_[0].admin->ExportUser("m", "ann"); };
   ASSERT_TRUE(Eventually([&] { return missing().ok(); })) << "owned again";
   EXPECT_THAT(Names(missing()->servers_missing()), ElementsAre("b"));
   EXPECT_THAT(members_[0].admin->ExportUser("m", "nobody"), IsOk()) << "b may know him";
+  ReportSurely(late, FeatureOf(1100), 0);
   // Servers that were there just now are waited for.
   absl::StatusOr<v1::DeleteUsersResponse> deleted;
   ASSERT_TRUE(Eventually([&] {
@@ -225,7 +227,8 @@ TEST_F(DecisionPartsTest, ADeletionReachesAServerThatWasAway) {
   EXPECT_THAT(Names(again->servers_outstanding()), IsEmpty());
   EXPECT_THAT(Export(), SizeIs(12));
   for (const Member& member : members_) {
-    for (const int k : {1000, 1001, 1021, 2000, 2001}) {
+    // Of 1100 also the reward, which b hears of together with the deletion.
+    for (const int k : {1000, 1001, 1021, 1100, 2000, 2001}) {
       const double feature = FeatureOf(k);
       const std::string bytes(reinterpret_cast<const char*>(&feature), sizeof feature);
       for (const auto& entry : fs::directory_iterator(member.Log())) {

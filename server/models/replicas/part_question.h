@@ -21,7 +21,7 @@ struct PartQuestion {
 // Its rewards are durable, and what was deleted is erased.
 struct PartAnswer {
   std::string server;              // its name
-  std::uint64_t erased = 0;        // lines, just now
+  std::uint64_t erased = 0;        // lines that the newest deletion took
   std::vector<std::string> lines;  // of the user, as JSON
 };
 
