@@ -24,6 +24,7 @@
 #include "tests/support/test_rng.h"
 #include "tools/ctl/admin_client.h"
 #include "tools/ctl/decisions.h"
+#include "tools/ctl/split.h"
 
 namespace bandana::testing {
 namespace {
@@ -36,7 +37,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr char kModel[] =
-    "models { name: 'm' dimension: 2 shared {} refresh_interval {} mode: NON_PRIVATE "
+    "models { name: '%s' dimension: 2 refresh_interval {} mode: NON_PRIVATE "
     "policy { uniform_mix { uniform_share: 0.3 } } decision_log {} %s }\n";
 
 class DecisionPartsTest : public ::testing::Test {
@@ -59,20 +60,23 @@ class DecisionPartsTest : public ::testing::Test {
     ASSERT_THAT(WriteFileDurably(keys_.File("key"), std::string(64, '7'), 0600), IsOk());
     database_ = std::make_unique<PostgresServer>();
   }
-  void Start(const std::string& more = "") {
-    more_ = more;
+  static std::string ModelNamed(const std::string& name, const std::string& more) {
+    std::string model = kModel;
+    model.replace(model.find("%s"), 2, name);
+    return model.replace(model.find("%s"), 2, more);
+  }
+  void Start(const std::string& more = "", const std::string& family = "shared {}") {
+    models_ = ModelNamed("m", family + " " + more) + models_;
     for (std::size_t i = 0; i < kServers; ++i) {
       members_[i].name = std::string(1, static_cast<char>('a' + i));
       Start(members_[i]);
     }
   }
   void Start(Member& member) {
-    std::string model = kModel;
-    model.replace(model.find("%s"), 2, more_);
     const std::string config = "log { postgresql { connection: '" + database_->connection() +
                                "' key_file: '" + keys_.File("key") +
                                "' lease { seconds: 2 } server: '" + member.name +
-                               "' } } peers { listen: '127.0.0.1:0' } " + model;
+                               "' } } peers { listen: '127.0.0.1:0' } " + models_;
     auto process = ServerProcess::Start({.config = config, .folder = member.folder.path()});
     ASSERT_THAT(process, IsOk());
     member.process = *std::move(process);
@@ -139,7 +143,7 @@ class DecisionPartsTest : public ::testing::Test {
     return {names.begin(), names.end()};
   }
 
-  std::string more_;
+  std::string models_;  // textproto, of all
   TempDir keys_;
   std::unique_ptr<PostgresServer> database_;
   std::array<Member, kServers> members_;
@@ -269,6 +273,67 @@ TEST_F(DecisionPartsTest, AFolderOfBeforeADeletionGivesUpItsLines) {
   Select(1, "ann", 9);
   WaitSettled();
   EXPECT_THAT(Export(), SizeIs(3));
+}
+
+// Rewards that came while a server was away are gone with their entries, and so are the lines that
+// they may have been of: nobody takes those that stay for decisions without a reaction.
+TEST_F(DecisionPartsTest, LinesGoWhoseRewardsNobodyKnowsAnyMore) {
+  Start("", "independent {}");
+  std::vector<std::string> tokens;
+  for (int k = 0; k < 12; ++k) tokens.push_back(Select(k % 2, k % 4 < 2 ? "ann" : "bob", k));
+  for (int k = 0; k < 4; ++k) ReportSurely(tokens[k], FeatureOf(k), k % 2);
+  ReportSurely(Select(0, "eve", 50), FeatureOf(50), 0);
+  WaitSettled();
+  ASSERT_THAT(Export(), SizeIs(13));
+  Kill(members_[1]);
+  for (int k = 4; k < 8; ++k) ReportSurely(tokens[k], FeatureOf(k), 0);
+  // In a model of independent users a deletion lets go of all entries at once.
+  ASSERT_TRUE(Eventually([&] { return members_[0].admin->DeleteUsers("m", {"eve"}).ok(); }));
+  Start(members_[1]);
+  ReportSurely(Select(1, "ann", 60), FeatureOf(60), 0);
+  WaitSettled();
+  const auto lines = Export();
+  EXPECT_THAT(lines, SizeIs(7)) << "six of server a, and the new one";
+  for (const auto& [k, line] : lines) {
+    EXPECT_TRUE(k % 2 == 0) << k;
+    const LoggedSlot& slot = line.slots.front();
+    const bool reported = k < 8 || k == 60;
+    EXPECT_EQ(slot.state == RewardState::kKnown, reported) << k;
+    EXPECT_EQ(slot.reward, reported ? FeatureOf(k) : 0) << k;
+  }
+}
+
+TEST_F(DecisionPartsTest, EachServerHasTheLiftOfWhatItAnswered) {
+  Start("reporting { one_per_decision: true }");
+  for (int k = 0; k < 15; ++k) {
+    const std::string token = Select(k % 3 == 0 ? 0 : 1, "ann", k);
+    ReportSurely(token, 0.5, k % 2);
+  }
+  WaitSettled();
+  for (std::size_t i = 0; i < kServers; ++i) {
+    EXPECT_TRUE(Eventually([&] {
+      const auto stats = members_[i].admin->GetStatsHere("m");
+      return stats.ok() && stats->lift().first_decisions() == (i == 0 ? 5 : 10);
+    })) << members_[i].name;
+    const v1::LiftStats lift = members_[i].admin->GetStatsHere("m")->lift();
+    EXPECT_EQ(lift.none(), "") << members_[i].name;
+    EXPECT_EQ(lift.waiting(), 0u) << members_[i].name;
+  }
+}
+
+// A user's first decisions may be of the server that is not named.
+TEST_F(DecisionPartsTest, ASplitIsJudgedByAllPartsOrNotAtAll) {
+  models_ = ModelNamed("n", "shared {}");
+  Start();
+  v1::Alias alias;
+  alias.set_name("split");
+  for (const char* const model : {"m", "n"}) alias.add_shares()->set_model(model);
+  ASSERT_TRUE(Eventually([&] { return members_[0].admin->PutAlias(alias).ok(); }));
+  AdminClient* const both[] = {members_[0].admin.get(), members_[1].admin.get()};
+  EXPECT_TRUE(Eventually([&] { return JudgeSplit(both, "split", {}).ok(); }));
+  EXPECT_THAT(JudgeSplit({both, 1}, "split", {}).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "m: without the part of server b: name it with another --target"));
 }
 
 // Windows close at the owner; a deferred decision is a line from its activation on, wherever that
