@@ -1,6 +1,8 @@
 #include "server/ops/observation/model_families.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -46,17 +48,31 @@ void AddSingle(MetricType type, const char* name, const char* help, double value
   Family(type, name, help).Add({}, value).MoveTo(out);
 }
 
-// A figure that every model has.
-struct ModelFigure {
+// One number of each model that has a `Part`: the model itself, or an optional member of it.
+template <typename Part>
+struct PartMetric {
   MetricType type;
   const char* name;
   const char* help;
-  double (*value)(const ModelView&);
+  double (*value)(const Part&);
 };
+using ModelMetric = PartMetric<ModelView>;
+
+template <typename Part, std::size_t kCount>
+void AppendMetrics(const std::vector<ModelView>& models, std::optional<Part> ModelView::*part,
+                   const PartMetric<Part> (&metrics)[kCount], std::vector<MetricFamily>& out) {
+  for (const PartMetric<Part>& metric : metrics) {
+    Family family(metric.type, metric.name, metric.help);
+    for (const ModelView& model : models) {
+      if (const auto& of = model.*part) family.Add({{"model", model.name}}, metric.value(*of));
+    }
+    family.MoveTo(out);
+  }
+}
 
 static_assert(kAppendQueueMax == 16384);  // in a help text
 
-const ModelFigure kFigures[] = {
+const ModelMetric kModelMetrics[] = {
     {MetricType::Counter, "bandana_model_reports_applied_total",
      "Reports accepted, each decision once; of private models with a reward window: windows closed",
      [](const ModelView& m) { return static_cast<double>(m.reports_applied); }},
@@ -118,27 +134,29 @@ const ModelFigure kFigures[] = {
      [](const ModelView& m) { return m.followed ? m.followed->staleness_seconds : 0.0; }},
 };
 
+constexpr PartMetric<UserGroupsView> kUserGroupMetrics[] = {
+    {MetricType::Gauge, "bandana_model_users_with_groups",
+     "Users whose groups are kept, of models with groups of users",
+     [](const UserGroupsView& of) { return static_cast<double>(of.users); }},
+    {MetricType::Gauge, "bandana_model_users_with_groups_max",
+     "users_max of these models; PutUsers is refused beyond it",
+     [](const UserGroupsView& of) { return static_cast<double>(of.users_max); }},
+    {MetricType::Counter, "bandana_model_decisions_without_groups_total",
+     "Decisions for users whose groups are not kept, since the start",
+     [](const UserGroupsView& of) { return static_cast<double>(of.decisions_without_groups); }},
+};
+
 void AppendUserGroups(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
-  Family users(MetricType::Gauge, "bandana_model_users_with_groups",
-               "Users whose groups are kept, of models with groups of users");
-  Family limit(MetricType::Gauge, "bandana_model_users_with_groups_max",
-               "users_max of these models; PutUsers is refused beyond it");
-  Family without(MetricType::Counter, "bandana_model_decisions_without_groups_total",
-                 "Decisions for users whose groups are not kept, since the start");
+  AppendMetrics(models, &ModelView::user_groups, kUserGroupMetrics, out);
   Family values(MetricType::Gauge, "bandana_model_group_values",
                 "Values of a group of users that somebody has, by group");
   for (const ModelView& model : models) {
     if (!model.user_groups) continue;
-    const UserGroupsView& groups = *model.user_groups;
-    const Labels labels = {{"model", model.name}};
-    users.Add(labels, static_cast<double>(groups.users));
-    limit.Add(labels, static_cast<double>(groups.users_max));
-    without.Add(labels, static_cast<double>(groups.decisions_without_groups));
-    for (const auto& [name, count] : groups.values) {
+    for (const auto& [name, count] : model.user_groups->values) {
       values.Add({{"model", model.name}, {"group", name}}, static_cast<double>(count));
     }
   }
-  for (Family* family : {&users, &limit, &without, &values}) family->MoveTo(out);
+  values.MoveTo(out);
 }
 
 void AppendPlaces(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
@@ -157,49 +175,45 @@ void AppendPlaces(const std::vector<ModelView>& models, std::vector<MetricFamily
   places.MoveTo(out);
 }
 
+constexpr PartMetric<EffectsView> kEffectMetrics[] = {
+    {MetricType::Gauge, "bandana_model_effects_bytes",
+     "Memory that the blocks take, of models of effects",
+     [](const EffectsView& of) { return static_cast<double>(of.bytes); }},
+    {MetricType::Gauge, "bandana_model_effect_pairs",
+     "Pairs of which something was learnt, of all effects of pairs",
+     [](const EffectsView& of) { return static_cast<double>(of.pairs); }},
+    {MetricType::Gauge, "bandana_model_effect_pairs_max",
+     "pairs_max of these models; a further pair has no effect",
+     [](const EffectsView& of) { return static_cast<double>(of.pairs_max); }},
+    {MetricType::Counter, "bandana_model_effect_keys_freed_total",
+     "Users, arms and values of groups whose effects were freed, since the start",
+     [](const EffectsView& of) { return static_cast<double>(of.freed); }},
+};
+
 void AppendEffects(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
-  Family bytes(MetricType::Gauge, "bandana_model_effects_bytes",
-               "Memory that the blocks take, of models of effects");
+  AppendMetrics(models, &ModelView::effects, kEffectMetrics, out);
   Family blocks(MetricType::Gauge, "bandana_model_effect_blocks",
                 "Users, arms, values of groups or pairs of which something was learnt, by effect");
-  Family pairs(MetricType::Gauge, "bandana_model_effect_pairs",
-               "Pairs of which something was learnt, of all effects of pairs");
-  Family limit(MetricType::Gauge, "bandana_model_effect_pairs_max",
-               "pairs_max of these models; a further pair has no effect");
-  Family freed(MetricType::Counter, "bandana_model_effect_keys_freed_total",
-               "Users, arms and values of groups whose effects were freed, since the start");
   for (const ModelView& model : models) {
     if (!model.effects) continue;
-    const EffectsView& effects = *model.effects;
-    const Labels labels = {{"model", model.name}};
-    bytes.Add(labels, static_cast<double>(effects.bytes));
-    pairs.Add(labels, static_cast<double>(effects.pairs));
-    limit.Add(labels, static_cast<double>(effects.pairs_max));
-    freed.Add(labels, static_cast<double>(effects.freed));
-    for (const auto& [name, count] : effects.blocks) {
+    for (const auto& [name, count] : model.effects->blocks) {
       blocks.Add({{"model", model.name}, {"effect", name}}, static_cast<double>(count));
     }
   }
-  for (Family* family : {&bytes, &blocks, &pairs, &limit, &freed}) family->MoveTo(out);
+  blocks.MoveTo(out);
 }
 
-void AppendDecisionLogs(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
-  Family lines(MetricType::Gauge, "bandana_decision_log_lines",
-               "Decisions that a decision log holds, deleted ones until their file goes");
-  Family lost(
-      MetricType::Counter, "bandana_decision_log_lost",
-      "Decisions that became no line since the log began: the disk was full or slow, or the "
-      "process was killed");
-  Family bytes(MetricType::Gauge, "bandana_decision_log_bytes", "Bytes of a decision log's files");
-  for (const ModelView& model : models) {
-    if (!model.decision_log) continue;
-    const Labels labels = {{"model", model.name}};
-    lines.Add(labels, static_cast<double>(model.decision_log->lines));
-    lost.Add(labels, static_cast<double>(model.decision_log->lost));
-    bytes.Add(labels, static_cast<double>(model.decision_log->bytes));
-  }
-  for (Family* family : {&lines, &lost, &bytes}) family->MoveTo(out);
-}
+constexpr PartMetric<DecisionLogView> kDecisionLogMetrics[] = {
+    {MetricType::Gauge, "bandana_decision_log_lines",
+     "Decisions that a decision log holds, deleted ones until their file goes",
+     [](const DecisionLogView& of) { return static_cast<double>(of.lines); }},
+    {MetricType::Counter, "bandana_decision_log_lost",
+     "Decisions that became no line since the log began: the disk was full or slow, or the "
+     "process was killed",
+     [](const DecisionLogView& of) { return static_cast<double>(of.lost); }},
+    {MetricType::Gauge, "bandana_decision_log_bytes", "Bytes of a decision log's files",
+     [](const DecisionLogView& of) { return static_cast<double>(of.bytes); }},
+};
 
 void AppendLifts(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
   Family lift(
@@ -250,35 +264,26 @@ void AppendRewards(const std::vector<ModelView>& models, std::vector<MetricFamil
   for (Family* family : {&mean, &rewards, &above, &least}) family->MoveTo(out);
 }
 
-void AppendChoices(const std::vector<ModelView>& models, std::vector<MetricFamily>& out) {
-  Family decisions(MetricType::Counter, "bandana_model_decisions_total",
-                   "Decisions answered since the start, and learnt from; non-private models");
-  Family ranked(MetricType::Counter, "bandana_model_decisions_ranked_total",
-                "Those whose arms neither a search nor the caller chose");
-  Family explored(MetricType::Counter, "bandana_model_decisions_explored_total",
-                  "Ranked decisions whose first arm is not what the model expected most of");
-  Family apprentice(MetricType::Counter, "bandana_model_apprentice_decisions_total",
-                    "Decisions since the start that the caller chose itself");
-  Family agreements(MetricType::Counter, "bandana_model_apprentice_agreements_total",
-                    "Those of them where the model would have chosen the same arm");
-  for (const ModelView& model : models) {
-    const Labels labels = {{"model", model.name}};
-    const auto add = [&](Family& family, std::uint64_t count) {
-      family.Add(labels, static_cast<double>(count));
-    };
-    if (model.choices) {
-      add(decisions, model.choices->decisions);
-      add(ranked, model.choices->ranked);
-      add(explored, model.choices->explored);
-    }
-    if (model.apprentice) {
-      add(apprentice, model.apprentice->decisions);
-      add(agreements, model.apprentice->agreements);
-    }
-  }
-  for (Family* family : {&decisions, &ranked, &explored, &apprentice, &agreements})
-    family->MoveTo(out);
-}
+constexpr PartMetric<ChoiceView> kChoiceMetrics[] = {
+    {MetricType::Counter, "bandana_model_decisions_total",
+     "Decisions answered since the start, and learnt from; non-private models",
+     [](const ChoiceView& of) { return static_cast<double>(of.decisions); }},
+    {MetricType::Counter, "bandana_model_decisions_ranked_total",
+     "Those whose arms neither a search nor the caller chose",
+     [](const ChoiceView& of) { return static_cast<double>(of.ranked); }},
+    {MetricType::Counter, "bandana_model_decisions_explored_total",
+     "Ranked decisions whose first arm is not what the model expected most of",
+     [](const ChoiceView& of) { return static_cast<double>(of.explored); }},
+};
+
+constexpr PartMetric<ApprenticeView> kApprenticeMetrics[] = {
+    {MetricType::Counter, "bandana_model_apprentice_decisions_total",
+     "Decisions since the start that the caller chose itself",
+     [](const ApprenticeView& of) { return static_cast<double>(of.decisions); }},
+    {MetricType::Counter, "bandana_model_apprentice_agreements_total",
+     "Those of them where the model would have chosen the same arm",
+     [](const ApprenticeView& of) { return static_cast<double>(of.agreements); }},
+};
 
 void AppendConnections(const ServerView& view, std::vector<MetricFamily>& out) {
   Family open(MetricType::Gauge, "bandana_connections_open", "Open connections, by listener");
@@ -441,15 +446,16 @@ void AppendModelFamilies(const std::vector<ModelView>& models, std::vector<Metri
   principal.MoveTo(out);
   AppendUserGroups(models, out);
   AppendEffects(models, out);
-  AppendDecisionLogs(models, out);
+  AppendMetrics(models, &ModelView::decision_log, kDecisionLogMetrics, out);
   AppendLifts(models, out);
   AppendRewards(models, out);
-  AppendChoices(models, out);
+  AppendMetrics(models, &ModelView::choices, kChoiceMetrics, out);
+  AppendMetrics(models, &ModelView::apprentice, kApprenticeMetrics, out);
   AppendPlaces(models, out);
   AppendFields(models, out);
-  for (const ModelFigure& figure : kFigures) {
-    Family family(figure.type, figure.name, figure.help);
-    for (const ModelView& model : models) family.Add({{"model", model.name}}, figure.value(model));
+  for (const ModelMetric& metric : kModelMetrics) {
+    Family family(metric.type, metric.name, metric.help);
+    for (const ModelView& model : models) family.Add({{"model", model.name}}, metric.value(model));
     family.MoveTo(out);
   }
 }
