@@ -62,8 +62,8 @@ void ChoiceCounts::Decided(std::optional<bool> explored) {
   if (!counts_) return;
   decisions_.fetch_add(1, std::memory_order_relaxed);
   if (!explored) return;
-  ranked_.fetch_add(1, std::memory_order_relaxed);
-  if (*explored) explored_.fetch_add(1, std::memory_order_relaxed);
+  ranked_.fetch_add(1, std::memory_order_release);
+  if (*explored) explored_.fetch_add(1, std::memory_order_release);
 }
 
 // Read in the reverse order of Decided, so that no part is above its whole.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <span>
 #include <string>
@@ -50,7 +51,7 @@ class SpanQueue final : public CallLog {
  private:
   const Clock& clock_;
   mutable std::mutex mutex_;  // guards what follows
-  std::vector<CallSpan> waiting_;
+  std::deque<CallSpan> waiting_;
   Figures figures_;
 };
 
