@@ -23,7 +23,9 @@ using Done = std::function<void(absl::Status)>;
 server::HttpCall Call(const HttpCaller& caller, std::string method, std::string path,
                       std::string type, std::string body) {
   server::HttpCall http{.method = std::move(method), .path = std::move(path)};
-  http.headers = {{"host", "127.0.0.1"}, {"content-type", std::move(type)}};
+  http.headers = {{"host", "127.0.0.1"},
+                  {"content-type", std::move(type)},
+                  {"traceparent", std::string(kTraceparent)}};
   if (!caller.token.empty()) {
     http.headers.push_back({"authorization", absl::StrCat("Bearer ", caller.token)});
   }

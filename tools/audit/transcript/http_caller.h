@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "google/protobuf/message.h"
@@ -18,6 +19,9 @@ struct HttpCaller {
   std::string model;
   std::string token;  // empty: anonymous
 };
+// Every caller traces its calls: server/service/transport/call_log.h.
+inline constexpr std::string_view kTraceparent =
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 // Calls a method. Fills `response`, which must live until `done` is called: once, perhaps within
 // another call. Clients of Personalizer have no words for what reads a model: they ask for it as

@@ -32,7 +32,7 @@ server::AccessRules RulesOf(const CallRate& rate) {
 // A call of gRPC, but for its socket.
 struct GrpcCall final : server::CallOrigin {
   std::string Peer() const override { return ""; }
-  server::TraceParent Trace() const override { return {}; }
+  server::TraceParent Trace() const override { return server::ParseTraceparent(kTraceparent); }
 
   server::TakenCall taken;
 };
@@ -54,6 +54,7 @@ Listeners::Listeners(const ListenerOptions& options)
       desk_({.gatekeeper = &gatekeeper_,
              .observer = options.observer,
              .log = options.log,
+             .spans = options.spans,
              .calls_max = kCallsInFlightMaxDefault,
              .keeps_unrecorded = server::UnrecordedBy(handlers_)}) {
   if (!ByHttp(options.api)) return;
@@ -62,6 +63,7 @@ Listeners::Listeners(const ListenerOptions& options)
   api.gatekeeper = &gatekeeper_;
   api.observer = options.observer;
   api.log = options.log;
+  api.spans = options.spans;
   api_ =
       std::make_unique<server::HttpApi>(api, handlers_, [](const std::string&, server::Conduct) {});
 }
@@ -78,6 +80,9 @@ void Listeners::Count(const google::protobuf::Message& request) {
       const std::string bearer = absl::StrCat("Bearer ", kToken);
       gatekeeper_.Admit(server::Credentials{.authorization = {bearer}, .subjects = {}},
                         &server::RpcNamed("bandana.v1.Recommender/Select").rule);
+    }
+    if (options_.mutant != nullptr && options_.mutant->spans_tell_reports) {
+      options_.spans->Write({.method = "Report"});
     }
     for (const v1::Outcome& outcome : report->outcomes()) {
       if (!outcome.decision_id().empty()) ++traffic_.reports_by_name;

@@ -37,6 +37,7 @@ struct ListenerOptions {
   CallRate rate;
   server::CallObserver* observer = nullptr;
   server::CallLog* log = nullptr;
+  server::CallLog* spans = nullptr;
   const Mutant* mutant = nullptr;
 };
 

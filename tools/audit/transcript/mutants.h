@@ -55,6 +55,8 @@ struct Mutant {
   std::function<void(const Traffic&, server::ServerView&)> view;
   // Calls of Report take from the rate of all other calls.
   bool reports_share_rate = false;
+  // Every call of Report has a span.
+  bool spans_tell_reports = false;
 
   // Devices whose reports must leave at starts alone send when they are due.
   bool leaves_when_due = false;
@@ -62,7 +64,9 @@ struct Mutant {
   bool activates_at_reaction = false;
 
   // Whether the fault is the server's, which its readers notice.
-  bool of_server() const { return wrap || wrap_handlers || view || reports_share_rate; }
+  bool of_server() const {
+    return wrap || wrap_handlers || view || reports_share_rate || spans_tell_reports;
+  }
 };
 
 const std::vector<Mutant>& Mutants();

@@ -34,6 +34,13 @@ void Readings::Write(const server::CallRecord& record) {
   lines_.Write(line);
 }
 
+void Readings::Spans::Write(const server::CallRecord& record) {
+  server::CallRecord span = record;
+  span.duration = kWait + kWork;
+  of_.recorder_.Text(Observer::kOthers, "span",
+                     absl::StrCat(server::CallLine(span), " parent=", span.parent_id));
+}
+
 void Readings::Warn(std::string_view model, std::string_view message) {
   recorder_.Text(Observer::kOthers, "log", absl::StrCat(ToAbsl(model), ": ", ToAbsl(message)));
 }

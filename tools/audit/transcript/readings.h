@@ -29,14 +29,28 @@ class Readings final : public server::CallObserver, public server::CallLog {
   // A line of the server's log; `model` may be empty.
   void Warn(std::string_view model, std::string_view message);
 
+  // Gets the records of calls whose callers trace them.
+  server::CallLog& spans() { return spans_; }
+
   std::uint64_t lines_dropped() const { return lines_.dropped(); }
   // A second has passed, say.
   void Tick(const server::ServerView& view);
   void RecordPages(const server::ServerView& view, const server::ProcessStats& process) const;
 
  private:
+  // All that a span is made of (server/ops/spans.h).
+  class Spans final : public server::CallLog {
+   public:
+    explicit Spans(const Readings& of) : of_(of) {}
+    void Write(const server::CallRecord& record) override;
+
+   private:
+    const Readings& of_;
+  };
+
   const Clock& clock_;
   Recorder& recorder_;
+  Spans spans_{*this};
   server::Metrics metrics_;
   server::History history_;
   server::CallLines lines_;

@@ -98,6 +98,7 @@ absl::Status WorldServer::Start() {
                       .rate = options_.rate,
                       .observer = &readings_,
                       .log = &readings_,
+                      .spans = &readings_.spans(),
                       .mutant = options_.mutant});
   return absl::OkStatus();
 }
