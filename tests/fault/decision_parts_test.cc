@@ -231,7 +231,7 @@ TEST_F(DecisionPartsTest, ADeletionReachesAServerThatWasAway) {
   EXPECT_THAT(Names(again->servers_outstanding()), IsEmpty());
   EXPECT_THAT(Export(), SizeIs(12));
   for (const Member& member : members_) {
-    // Of 1100 also the reward, which b hears of together with the deletion.
+    // The reward of 1100 goes as well, which b hears of together with the deletion.
     for (const int k : {1000, 1001, 1021, 1100, 2000, 2001}) {
       const double feature = FeatureOf(k);
       const std::string bytes(reinterpret_cast<const char*>(&feature), sizeof feature);
